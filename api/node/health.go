@@ -1,0 +1,35 @@
+package node
+
+import "github.com/google/uuid"
+
+// HealthKind is what a node saw of a target.
+type HealthKind string
+
+// Kinds of health event.
+const (
+	HealthFailure     HealthKind = "failure"      // 5xx, timeout, connection, rejected stored credential
+	HealthRateLimited HealthKind = "rate_limited" // 429 after the configured retries
+	HealthOverloaded  HealthKind = "overloaded"   // 529
+	HealthUsageLimit  HealthKind = "usage_limit"  // the account's quota is used up
+	HealthProbeOK     HealthKind = "probe_ok"     // success while recovering
+	HealthReset       HealthKind = "reset"        // an operator ended the cooldown
+)
+
+// HealthEvent is one entry of the ordered log that every node folds. Its time is
+// the bus's receive time, never a node's wall clock.
+type HealthEvent struct {
+	ID            uuid.UUID  `json:"id"`
+	Node          string     `json:"node"`
+	Kind          HealthKind `json:"kind"`
+	ProviderID    uuid.UUID  `json:"provider_id"`
+	UpstreamModel string     `json:"upstream_model"`
+	// Reason is the classifier's word for what happened ("timeout", "server_error").
+	Reason string `json:"reason,omitempty"`
+	// RetryAfterMillis is what the provider asked for; nil: it asked for nothing.
+	RetryAfterMillis *int64 `json:"retry_after_ms,omitempty"`
+	// Episode is the cooldown episode the reporting request was admitted under; a
+	// report from before the current one neither escalates nor recovers.
+	Episode int64 `json:"episode"`
+	// Policy is the reporting target's.
+	Policy Cooldown `json:"policy"`
+}

@@ -1,0 +1,74 @@
+// Package node is what the two planes say to each other: the configuration
+// snapshot of one organization, acknowledgements, health events, the subjects
+// they travel on, and the envelope that signs a snapshot. It is pure: no clock
+// and no I/O, and both planes build and read every message through it.
+//
+// # Format history
+//
+//   - 1 (2026-11-29): first format.
+//
+// A field may be added without a new number: readers ignore fields they do not
+// know. Removing one, or changing what one means, needs a new number, and nodes
+// must read both for one release.
+package node
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/google/uuid"
+)
+
+// Format is the number of the wire format this build writes.
+const Format = 1
+
+// shards is how many subjects organizations are spread over, so that a node or
+// a later beacon can name a part of them.
+const shards = 64
+
+// Names of the JetStream streams and their subjects.
+const (
+	// ConfigStream keeps the last snapshot of every organization.
+	ConfigStream   = "CFG"
+	ConfigSubjects = "cfg.v1.*.*"
+	// HealthStream keeps the last 15 minutes of health events, in memory.
+	HealthStream   = "HEALTH"
+	HealthSubjects = "health.v1.*.*"
+	// AckSubjects is plain publish and subscribe: what a node says after it took
+	// or refused a snapshot. A lost one is said again with the next snapshot.
+	AckSubjects = "ack.v1.*"
+)
+
+// Shard returns the shard of an organization, "00" to "63".
+func Shard(org uuid.UUID) string {
+	h := fnv.New32a()
+	h.Write(org[:])
+	return fmt.Sprintf("%02d", h.Sum32()%shards)
+}
+
+// ConfigSubject is where the snapshot of org is published.
+func ConfigSubject(org uuid.UUID) string {
+	return "cfg.v1." + Shard(org) + "." + org.String()
+}
+
+// HealthSubject is where health events of org are published.
+func HealthSubject(org uuid.UUID) string {
+	return "health.v1." + Shard(org) + "." + org.String()
+}
+
+// AckSubject is where the named node acknowledges snapshots.
+func AckSubject(node string) string { return "ack.v1." + node }
+
+// Ack says that a node serves a version, or why it refused it.
+type Ack struct {
+	Node           string    `json:"node"`
+	OrganizationID uuid.UUID `json:"organization_id"`
+	Epoch          int64     `json:"epoch"`
+	Version        int64     `json:"version"`
+	// Code is empty when the version is live on the node, else a short word for
+	// the refusal ("bad_signature", "bad_document", "does_not_compile").
+	Code string `json:"code,omitempty"`
+	// Message says what was wrong, Field where in the document.
+	Message string `json:"message,omitempty"`
+	Field   string `json:"field,omitempty"`
+}
