@@ -30,6 +30,4 @@ type HealthEvent struct {
 	// Episode is the cooldown episode the reporting request was admitted under; a
 	// report from before the current one neither escalates nor recovers.
 	Episode int64 `json:"episode"`
-	// Policy is the reporting target's.
-	Policy Cooldown `json:"policy"`
 }
