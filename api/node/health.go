@@ -23,6 +23,8 @@ type HealthEvent struct {
 	Kind          HealthKind `json:"kind"`
 	ProviderID    uuid.UUID  `json:"provider_id"`
 	UpstreamModel string     `json:"upstream_model"`
+	// Count is how many equal events of one short moment this one stands for; 0 is 1.
+	Count int `json:"count,omitempty"`
 	// Reason is the classifier's word for what happened ("timeout", "server_error").
 	Reason string `json:"reason,omitempty"`
 	// RetryAfterMillis is what the provider asked for; nil: it asked for nothing.

@@ -1,0 +1,348 @@
+package decide
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// Org is one organization's compiled configuration. It is never changed after
+// Compile; a newer version is a new value.
+type Org struct {
+	ID      uuid.UUID
+	Epoch   int64
+	Version int64
+	// routes by what callers write in "model": a route's name, or
+	// "<provider>/<upstream model>".
+	routes map[string]*Route
+	keys   map[node.Hash]*Key
+	models []Model
+}
+
+// Key is a gateway key's owner and limits.
+type Key struct {
+	ID        uuid.UUID
+	Name      string
+	UserID    *uuid.UUID
+	GroupName string
+	Disabled  bool
+	ExpiresAt time.Time // zero: never
+}
+
+// Model is one entry of the callers' model list.
+type Model struct {
+	ID      string // what to put in "model"
+	Created time.Time
+}
+
+// Route is a client-facing model name and its targets, in order.
+type Route struct {
+	Name    string
+	Targets []*Target
+}
+
+// Target is one provider model of a route.
+type Target struct {
+	Position      int // as people count them, from 1
+	Provider      *Provider
+	UpstreamModel string
+	// Unservable is why the configuration keeps the target from serving, or empty.
+	Unservable Reason
+
+	RetryOn429   int           // further tries on a 429, 0 to 10
+	RetryMaxWait time.Duration // 0: about a second, Retry-After ignored
+	Timeout      time.Duration // of a whole non-streaming try
+	StreamIdle   time.Duration // between streamed chunks, and to the first
+	Cooldown     node.Cooldown
+	Health       *Cell
+}
+
+// Provider is where targets send to.
+type Provider struct {
+	ID       uuid.UUID
+	OrgID    uuid.UUID
+	Name     string
+	Family   string
+	Dialect  llm.Dialect
+	Endpoint *url.URL // of the dialect's generation call
+	Auth     Auth
+	Sealed   *node.Sealed
+	// Attached is upstream's own: the opened credential, which lives and dies with
+	// this configuration.
+	Attached atomic.Value
+}
+
+// Auth is how a provider's credential is sent.
+type Auth uint8
+
+// Ways to send a credential. NoAuth marks a provider this node cannot serve.
+const (
+	NoAuth Auth = iota
+	BearerAuth
+	XAPIKeyAuth
+)
+
+// Compile turns a snapshot into what requests read. Health cells come from board,
+// so that they outlive a configuration. The error names the entry that is wrong;
+// a snapshot that does not compile must not replace one that did.
+func Compile(s *node.Snapshot, board *Board) (*Org, error) {
+	c := compiler{snapshot: s, board: board, providers: map[uuid.UUID]*compiledProvider{}, enabled: map[providerModel]bool{}}
+	for i := range s.Providers {
+		if err := c.provider(&s.Providers[i]); err != nil {
+			return nil, fmt.Errorf("providers[%d]: %w", i, err)
+		}
+	}
+	for i := range s.Mappings {
+		m := &s.Mappings[i]
+		if c.providers[m.ProviderID] == nil {
+			return nil, fmt.Errorf("mappings[%d]: provider %s is not in the snapshot", i, m.ProviderID)
+		}
+		if m.Alias == m.UpstreamModel && m.Enabled {
+			c.enabled[providerModel{m.ProviderID, m.UpstreamModel}] = true
+		}
+	}
+	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: map[node.Hash]*Key{}}
+	for i := range s.Keys {
+		k := &s.Keys[i]
+		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Disabled: k.Disabled}
+		if k.ExpiresAt != nil {
+			key.ExpiresAt = *k.ExpiresAt
+		}
+		org.keys[k.Hash] = key
+	}
+	org.models = c.models(org.routes)
+	return org, nil
+}
+
+type providerModel struct {
+	provider uuid.UUID
+	model    string
+}
+
+type compiledProvider struct {
+	*Provider
+	slug       string
+	unservable Reason
+	source     *node.Provider
+}
+
+type compiler struct {
+	snapshot  *node.Snapshot
+	board     *Board
+	providers map[uuid.UUID]*compiledProvider
+	enabled   map[providerModel]bool // 1:1 rows that are on
+}
+
+func (c *compiler) provider(p *node.Provider) error {
+	endpoint, dialect, err := endpointOf(p)
+	if err != nil {
+		return err
+	}
+	out := &compiledProvider{
+		Provider: &Provider{ID: p.ID, OrgID: c.snapshot.OrganizationID, Name: p.Name, Family: p.Family, Dialect: dialect, Endpoint: endpoint, Sealed: p.Credential},
+		slug:     ProviderSlug(p.Name), source: p,
+	}
+	switch p.AuthType {
+	case "bearer_api_key":
+		out.Auth = BearerAuth
+	case "x_api_key":
+		out.Auth = XAPIKeyAuth
+	}
+	switch {
+	case !p.Enabled:
+		out.unservable = ProviderDisabled
+	case !p.Serving:
+		out.unservable = ProviderNotServing
+	case dialect == llm.NoDialect || out.Auth == NoAuth || p.Credential == nil:
+		out.unservable = NotSupported
+	}
+	c.providers[p.ID] = out
+	return nil
+}
+
+// ProviderSlug is a provider's name as it stands before the slash in
+// "<provider>/<upstream model>": lower case, spaces as '-'.
+func ProviderSlug(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
+}
+
+// endpointOf is where a provider takes generation calls and in which dialect.
+func endpointOf(p *node.Provider) (*url.URL, llm.Dialect, error) {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return nil, 0, fmt.Errorf("base_url: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, 0, fmt.Errorf("base_url: %q is not an absolute http or https address", p.BaseURL)
+	}
+	dialect := familyDialect(p)
+	path := strings.TrimRight(u.Path, "/")
+	switch dialect {
+	case llm.Messages:
+		// People write Anthropic's address with and without "/v1".
+		path = strings.TrimSuffix(path, "/v1") + "/v1/messages"
+	case llm.Chat:
+		if prefix, known := knownPaths[u.Hostname()]; known && (path == "" || path == "/v1") {
+			path = prefix
+		}
+		path += "/chat/completions"
+	}
+	u.Path, u.RawPath, u.Fragment = path, "", ""
+	return u, dialect, nil
+}
+
+// knownPaths are the paths of well-known hosts, for addresses written without
+// them. Each is from the vendor's own API reference.
+var knownPaths = map[string]string{
+	"api.openai.com":                    "/v1",
+	"api.groq.com":                      "/openai/v1",
+	"api.together.xyz":                  "/v1",
+	"api.mistral.ai":                    "/v1",
+	"api.x.ai":                          "/v1",
+	"api.fireworks.ai":                  "/inference/v1",
+	"openrouter.ai":                     "/api/v1",
+	"api.deepseek.com":                  "/v1",
+	"api.cohere.ai":                     "/compatibility/v1",
+	"api.perplexity.ai":                 "",
+	"generativelanguage.googleapis.com": "/v1beta/openai",
+}
+
+func familyDialect(p *node.Provider) llm.Dialect {
+	switch p.Family {
+	case "anthropic":
+		return llm.Messages
+	case "azure_openai", "bedrock", "vertex":
+		return llm.NoDialect // their own addressing and signing come with their codecs
+	case "custom":
+		var settings struct {
+			Family string `json:"model_api_family"`
+		}
+		if json.Unmarshal(p.Settings, &settings) == nil && settings.Family == "anthropic" {
+			return llm.Messages
+		}
+	}
+	return llm.Chat
+}
+
+// routes groups the mappings: by alias where the alias alone names the route, and
+// each 1:1 row also as "<provider>/<upstream model>".
+func (c *compiler) routes() map[string]*Route {
+	rows := make([]*node.Mapping, len(c.snapshot.Mappings))
+	for i := range rows {
+		rows[i] = &c.snapshot.Mappings[i]
+	}
+	slices.SortFunc(rows, func(a, b *node.Mapping) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	routes := make(map[string]*Route, len(rows))
+	add := func(name string, m *node.Mapping) {
+		r := routes[name]
+		if r == nil {
+			r = &Route{Name: name}
+			routes[name] = r
+		}
+		r.Targets = append(r.Targets, c.target(m, len(r.Targets)+1))
+	}
+	for _, m := range rows {
+		if m.BareAlias {
+			add(m.Alias, m)
+		}
+	}
+	for _, m := range rows {
+		direct := c.providers[m.ProviderID].slug + "/" + m.UpstreamModel
+		// A route of the same name was named on purpose and goes first.
+		if m.Alias == m.UpstreamModel && routes[direct] == nil {
+			add(direct, m)
+		}
+	}
+	return routes
+}
+
+func (c *compiler) target(m *node.Mapping, position int) *Target {
+	p := c.providers[m.ProviderID]
+	t := &Target{
+		Position: position, Provider: p.Provider, UpstreamModel: m.UpstreamModel,
+		RetryOn429:   m.RetryOn429Count,
+		RetryMaxWait: seconds(m.RetryOn429MaxWaitSecs),
+		Timeout:      seconds(firstOf(m.RequestTimeoutSecs, p.source.RequestTimeoutSecs, node.DefaultRequestTimeoutSecs)),
+		StreamIdle:   seconds(firstOf(m.StreamIdleTimeoutSecs, p.source.StreamIdleTimeoutSecs, node.DefaultStreamIdleTimeoutSecs)),
+		Cooldown:     node.DefaultCooldown(),
+		Health:       c.board.Cell(HealthKey{c.snapshot.OrganizationID, m.ProviderID, m.UpstreamModel}),
+	}
+	if m.Cooldown != nil {
+		t.Cooldown = *m.Cooldown
+	}
+	switch {
+	case !m.Enabled:
+		t.Unservable = TargetDisabled
+	case p.unservable != "":
+		t.Unservable = p.unservable
+	case !c.enabled[providerModel{m.ProviderID, m.UpstreamModel}]:
+		t.Unservable = ProviderModelDisabled
+	}
+	return t
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func firstOf(row, provider *int, otherwise int) int {
+	switch {
+	case row != nil:
+		return *row
+	case provider != nil:
+		return *provider
+	}
+	return otherwise
+}
+
+// models lists what callers may put in "model": every name with a target that
+// the configuration lets serve.
+func (c *compiler) models(routes map[string]*Route) []Model {
+	created := map[string]time.Time{}
+	for i := range c.snapshot.Mappings {
+		m := &c.snapshot.Mappings[i]
+		for _, name := range []string{m.Alias, c.providers[m.ProviderID].slug + "/" + m.UpstreamModel} {
+			if at, ok := created[name]; !ok || m.CreatedAt.Before(at) {
+				created[name] = m.CreatedAt
+			}
+		}
+	}
+	var out []Model
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		if routes[name].Servable() {
+			out = append(out, Model{ID: name, Created: created[name]})
+		}
+	}
+	return out
+}
+
+// Servable reports whether the configuration lets any target serve.
+func (r *Route) Servable() bool {
+	return slices.ContainsFunc(r.Targets, func(t *Target) bool { return t.Unservable == "" })
+}
+
+// Resolve finds the route for what a caller wrote in "model". A provider's part
+// is read without case, its model with.
+func (o *Org) Resolve(model string) *Route {
+	if r := o.routes[model]; r != nil {
+		return r
+	}
+	if provider, name, ok := strings.Cut(model, "/"); ok {
+		return o.routes[ProviderSlug(provider)+"/"+name]
+	}
+	return nil
+}
+
+// Models lists what a caller may put in "model", by name.
+func (o *Org) Models() []Model { return o.models }

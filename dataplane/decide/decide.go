@@ -1,0 +1,34 @@
+// Package decide is the pure core of the data plane: it compiles a snapshot into
+// what requests read, finds the caller and the route, chooses the next target,
+// says what an upstream result means, and folds health events into cooldowns.
+// Time comes in as an argument, chance as a number derived from the request, and
+// nothing here does I/O, so that every rule can be tested offline and the control
+// plane can run the same code to explain or to refuse.
+package decide
+
+// Reason is why a target was skipped or failed, or a request refused. Logs, the
+// error's attempt list and the admin API show the same words.
+type Reason string
+
+// Reasons a target is skipped. The first five are not failures and end only when
+// the configuration changes.
+const (
+	TargetDisabled        Reason = "target_disabled"
+	ProviderDisabled      Reason = "provider_disabled"
+	ProviderModelDisabled Reason = "provider_model_disabled"
+	ProviderNotServing    Reason = "provider_not_serving"
+	NotSupported          Reason = "not_supported" // this node cannot speak to that family yet
+	WrongDialect          Reason = "dialect_not_supported"
+	CoolingDown           Reason = "cooling_down"
+	Recovering            Reason = "recovering" // all probe slots are taken
+)
+
+// configured reports whether the reason lies in the configuration: no waiting
+// will make the target serve.
+func (r Reason) configured() bool {
+	switch r {
+	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, WrongDialect:
+		return true
+	}
+	return false
+}

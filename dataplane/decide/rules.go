@@ -1,0 +1,84 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// rule recognises an error by what its body says, before its status is judged.
+// Every condition that is set must hold.
+type rule struct {
+	class    Class
+	statuses []int    // any of these; nil: any status
+	codes    []string // error.code, error.type or details.error_code is one of these
+	contains string   // the message contains this, lower case
+	unless   string   // ... and error.type is not this
+	source   string   // where the provider documents it, or where it was seen
+}
+
+var quotaStatuses = []int{400, 401, 402, 403, 429}
+
+// rules are read top down; the first that holds decides.
+var rules = []rule{
+	{class: Entitlement, statuses: []int{429}, contains: "extra usage is required for long context",
+		source: "seen from Anthropic on subscriptions without the 1M context add-on"},
+
+	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"insufficient_quota", "credit_balance_exhausted",
+		"organization_spend_limit_exceeded", "project_spend_limit_exceeded", "organization_usage_limit_exceeded", "billing_hard_limit_reached"},
+		source: "https://platform.openai.com/docs/guides/error-codes"},
+	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"enforced_spend_limit_reached", "billing_error"},
+		source: "https://docs.anthropic.com/en/api/errors"},
+	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"usage_limit_reached"},
+		source: "seen from ChatGPT's codex backend when a plan's window is used up"},
+	{class: UsageLimit, statuses: quotaStatuses, contains: "your credit balance is too low",
+		source: "https://docs.anthropic.com/en/api/errors"},
+	{class: UsageLimit, statuses: quotaStatuses, contains: "you have reached your specified",
+		source: "https://docs.anthropic.com/en/api/rate-limits (spend limits)"},
+	{class: UsageLimit, statuses: quotaStatuses, contains: "insufficient balance",
+		source: "https://api-docs.deepseek.com/quick_start/error_codes"},
+	{class: UsageLimit, statuses: quotaStatuses, contains: "insufficient credits",
+		source: "https://openrouter.ai/docs/api-reference/errors"},
+	// Google says the same of a limit per minute, so its own type goes by status.
+	{class: UsageLimit, statuses: quotaStatuses, contains: "you exceeded your current quota", unless: "RESOURCE_EXHAUSTED",
+		source: "https://platform.openai.com/docs/guides/error-codes"},
+
+	{class: AuthRejected, statuses: []int{400}, codes: []string{"invalid_api_key", "API_KEY_INVALID", "authentication_error"},
+		source: "https://platform.openai.com/docs/guides/error-codes"},
+	{class: AuthRejected, statuses: []int{400}, contains: "api key not valid",
+		source: "https://ai.google.dev/gemini-api/docs/troubleshooting"},
+	{class: AuthRejected, statuses: []int{400}, contains: "incorrect api key provided",
+		source: "https://docs.x.ai/docs/key-information/debugging"},
+
+	{class: ModelNotFound, statuses: []int{400}, codes: []string{"model_not_found", "model_decommissioned", "not_found_error"},
+		source: "https://console.groq.com/docs/errors, https://platform.openai.com/docs/deprecations"},
+
+	{class: Overloaded, codes: []string{"overloaded_error"}, statuses: []int{500, 503, 529},
+		source: "https://docs.anthropic.com/en/api/errors"},
+}
+
+// ruleFor is the class of the first rule that holds, or empty.
+func ruleFor(status int, said llm.Said) Class {
+	text := strings.ToLower(said.Message)
+	for i := range rules {
+		r := &rules[i]
+		if r.statuses != nil && !slices.Contains(r.statuses, status) {
+			// An error inside a stream may have no status of its own.
+			if status != 0 {
+				continue
+			}
+		}
+		if r.codes != nil && !slices.Contains(r.codes, said.Code) && !slices.Contains(r.codes, said.Type) && !slices.Contains(r.codes, said.ErrorCode) {
+			continue
+		}
+		if r.contains != "" && !strings.Contains(text, r.contains) {
+			continue
+		}
+		if r.unless != "" && said.Type == r.unless {
+			continue
+		}
+		return r.class
+	}
+	return ""
+}

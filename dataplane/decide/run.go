@@ -1,0 +1,204 @@
+package decide
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// Attempt is what happened to one target of a route, as the error's attempt list
+// shows it. It names no credential and no address.
+type Attempt struct {
+	Position       int    `json:"position"`
+	Provider       string `json:"provider"`
+	UpstreamModel  string `json:"upstream_model"`
+	Outcome        string `json:"outcome"` // "failed" or "skipped"
+	Reason         string `json:"reason"`
+	Status         int    `json:"status,omitempty"`
+	RetryAfterSecs *int   `json:"retry_after_secs,omitempty"` // whole seconds, rounded up
+	DurationMillis int64  `json:"duration_ms"`
+	Message        string `json:"message,omitempty"`
+
+	class Class
+	skip  Reason
+	wait  time.Duration // until the target can serve at the earliest
+}
+
+// Outcomes of an Attempt.
+const (
+	OutcomeFailed  = "failed"
+	OutcomeSkipped = "skipped"
+)
+
+// Run walks a route's targets for one request. It never returns to a target it
+// has left, and tries none more than 1 + RetryOn429 times.
+type Run struct {
+	route    *Route
+	dialect  llm.Dialect
+	seed     uint64 // derived from the request; the only source of chance
+	at       int    // the target to look at next
+	tries    int    // of the current target
+	Failed   int    // targets tried in vain
+	Attempts []Attempt
+}
+
+// NewRun starts at the first target.
+func NewRun(route *Route, dialect llm.Dialect, seed uint64) Run {
+	return Run{route: route, dialect: dialect, seed: seed}
+}
+
+// Next finds the next target that may be tried now, and notes the ones it skips.
+// The admission must be released.
+func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
+	for r.at < len(r.route.Targets) {
+		t := r.route.Targets[r.at]
+		r.at++
+		if reason := r.unfit(t); reason != "" {
+			r.skipped(t, reason, 0)
+			continue
+		}
+		admission := t.Health.Admit(now)
+		if !admission.OK {
+			r.skipped(t, admission.Reason, admission.Until.Sub(now))
+			continue
+		}
+		r.tries = 1
+		return t, admission, true
+	}
+	return nil, Admission{}, false
+}
+
+func (r *Run) unfit(t *Target) Reason {
+	if t.Unservable != "" {
+		return t.Unservable
+	}
+	if t.Provider.Dialect != r.dialect {
+		return WrongDialect
+	}
+	return ""
+}
+
+func (r *Run) skipped(t *Target, reason Reason, wait time.Duration) {
+	a := Attempt{
+		Position: t.Position, Provider: t.Provider.Name, UpstreamModel: t.UpstreamModel,
+		Outcome: OutcomeSkipped, Reason: string(reason), skip: reason, wait: wait,
+	}
+	if wait > 0 {
+		a.RetryAfterSecs = wholeSeconds(wait)
+		h := t.Health.Health()
+		a.Message = string(h.Reason())
+	}
+	r.Attempts = append(r.Attempts, a)
+}
+
+// Retry says whether the same target is to be tried again, and after how long.
+// Only a rate limit is retried, and only before the caller has seen anything.
+func (r *Run) Retry(t *Target, v Verdict) (wait time.Duration, again bool) {
+	if v.Class != RateLimited || !v.Failover || r.tries > t.RetryOn429 {
+		return 0, false
+	}
+	r.tries++
+	switch {
+	case t.RetryMaxWait == 0:
+		// 0.8 to 1.2 seconds, so that a burst does not come back as a burst.
+		share := float64((r.seed+uint64(r.tries)*0x9e3779b97f4a7c15)>>11) / (1 << 53)
+		return time.Duration((0.8 + 0.4*share) * float64(time.Second)), true
+	case !v.HasRetry:
+		return time.Second, true
+	}
+	return min(v.RetryAfter, t.RetryMaxWait), true
+}
+
+// Fail notes that a target was tried in vain.
+func (r *Run) Fail(t *Target, v Verdict, took time.Duration) {
+	r.Failed++
+	a := Attempt{
+		Position: t.Position, Provider: t.Provider.Name, UpstreamModel: t.UpstreamModel,
+		Outcome: OutcomeFailed, Reason: string(v.Class), Status: v.Status,
+		DurationMillis: took.Milliseconds(), Message: v.Message, class: v.Class,
+	}
+	switch {
+	case v.Class == RateLimited, v.Class == Overloaded:
+		otherwise := t.Cooldown.RateLimitedSecs
+		if v.Class == Overloaded {
+			otherwise = t.Cooldown.OverloadedSecs
+		}
+		a.wait = seconds(otherwise)
+		if v.HasRetry {
+			a.wait = v.RetryAfter
+		}
+		a.wait = min(a.wait, seconds(t.Cooldown.MaxSecs))
+	case v.Class == UsageLimit:
+		a.wait = seconds(t.Cooldown.MaxSecs)
+	}
+	if a.wait > 0 || v.HasRetry {
+		a.RetryAfterSecs = wholeSeconds(a.wait)
+	}
+	r.Attempts = append(r.Attempts, a)
+}
+
+func wholeSeconds(d time.Duration) *int {
+	n := int(math.Ceil(d.Seconds()))
+	return &n
+}
+
+// Exhausted is the answer when no target served.
+type Exhausted struct {
+	Status int
+	// RetryAfter is the earliest a target can serve, in whole seconds of 1 to 300;
+	// 0: waiting does not help.
+	RetryAfter int
+	Code       string
+	Message    string
+	// Tried is whether any provider was asked: whose error it is.
+	Tried bool
+}
+
+// maxRetryAfter bounds what callers are told to wait, in seconds.
+const maxRetryAfter = 300
+
+// Exhausted says what the caller gets when every target failed or was skipped:
+// 429 if all that could serve are rate-limited, out of quota or cooling down, else
+// the status that every attempt had in common, else 502. Targets that the
+// configuration keeps out count only when there is no other.
+func (r *Run) Exhausted() Exhausted {
+	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}
+	var considered, limited, wrongDialect, shared int
+	soonest := time.Duration(math.MaxInt64)
+	same := true
+	for i := range r.Attempts {
+		a := &r.Attempts[i]
+		if a.skip == WrongDialect {
+			wrongDialect++
+		}
+		if a.skip.configured() {
+			continue
+		}
+		considered++
+		if a.skip != "" || a.class == RateLimited || a.class == UsageLimit {
+			limited++
+			soonest = min(soonest, a.wait)
+		}
+		if a.Outcome == OutcomeFailed {
+			e.Tried = true
+			same = same && (shared == 0 || shared == a.Status) && a.Status != 0
+			shared = a.Status
+		}
+	}
+	switch {
+	case considered == 0 && wrongDialect > 0:
+		e.Status, e.Code = http.StatusBadRequest, "endpoint_not_supported"
+		e.Message = "no target of the route can be asked through this endpoint"
+	case considered == 0:
+		e.Code, e.Message = "no_target_available", "no target of the route is available"
+	case limited == considered:
+		e.Status, e.Code = http.StatusTooManyRequests, "all_targets_unavailable"
+		e.Message = "every target of the route is rate-limited, out of quota or cooling down"
+		e.RetryAfter = min(max(*wholeSeconds(soonest), 1), maxRetryAfter)
+	case e.Tried && same && shared >= 400:
+		e.Status = shared
+	}
+	return e
+}

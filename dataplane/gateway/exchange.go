@@ -1,0 +1,238 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// exchange is one request and what became of it.
+type exchange struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	ctx     context.Context // ends when the caller leaves
+	id      string
+	seed    uint64
+	dialect llm.Dialect
+	body    []byte
+	control llm.Control
+	route   *decide.Route
+	run     decide.Run
+	started bool // the caller has been sent a status: no other target may answer
+}
+
+// Header names, in the form net/http keeps them in.
+const (
+	headerRequestID     = "X-Bd-Request-Id"
+	headerAttempt       = "X-Bd-Provider-Route-Attempt"
+	headerCount         = "X-Bd-Provider-Route-Count"
+	headerFailoverCount = "X-Bd-Provider-Failover-Count"
+	headerErrorOrigin   = "X-Bd-Error-Origin"
+)
+
+// Whose error an answer is.
+const (
+	originGateway  = "gateway"
+	originProvider = "provider"
+)
+
+func newExchange(w http.ResponseWriter, r *http.Request, d llm.Dialect) *exchange {
+	seed := rand.Uint64()
+	x := &exchange{w: w, r: r, ctx: r.Context(), dialect: d, seed: seed}
+	var id [20]byte
+	x.id = string(strconv.AppendUint(append(id[:0], "req_"...), seed|1<<63, 36))
+	w.Header()[headerRequestID] = []string{x.id}
+	return x
+}
+
+// authenticate finds the caller by the gateway key: in x-bd-api-key, x-api-key,
+// then Authorization, told from the caller's other credentials by its prefix.
+func (h *Handler) authenticate(r *http.Request) (decide.Caller, *llm.Error) {
+	header := r.Header
+	if len(header["Authorization"]) > 1 || len(header["X-Api-Key"]) > 1 || len(header["X-Bd-Api-Key"]) > 1 {
+		return decide.Caller{}, &llm.Error{Status: http.StatusBadRequest, Code: "duplicate_credential", Message: "a credential header is given twice"}
+	}
+	key := gatewayKey(header)
+	if key == "" {
+		return decide.Caller{}, &llm.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key",
+			Message: "no gateway key: send your bd-... key in x-bd-api-key, x-api-key or Authorization: Bearer"}
+	}
+	if node.WellFormedKey(key) {
+		if caller, ok := h.cfg.Table().Lookup(node.HashKey(key), time.Now()); ok {
+			return caller, nil
+		}
+	}
+	return decide.Caller{}, &llm.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Message: "the gateway key is not valid"}
+}
+
+func gatewayKey(header http.Header) string {
+	for _, name := range [...]string{"X-Bd-Api-Key", "X-Api-Key"} {
+		if v := header[name]; len(v) == 1 && strings.HasPrefix(v[0], node.KeyPrefix) {
+			return v[0]
+		}
+	}
+	if v := header["Authorization"]; len(v) == 1 {
+		scheme, token, _ := strings.Cut(v[0], " ")
+		if token = strings.TrimSpace(token); strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(token, node.KeyPrefix) {
+			return token
+		}
+	}
+	return ""
+}
+
+// read buffers the body, since failover may have to send it again, and reads its
+// control fields.
+func (x *exchange) read() *llm.Error {
+	if enc := x.r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return &llm.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding", Message: "send the body without content-encoding " + strconv.Quote(enc)}
+	}
+	if x.r.ContentLength > maxBody {
+		return tooLarge()
+	}
+	rc := http.NewResponseController(x.w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyDeadline)) // not supported by test recorders only
+	body, err := readBody(x.r)
+	_ = rc.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tooLarge()
+	case err != nil:
+		return &llm.Error{Status: http.StatusBadRequest, Code: "unreadable_body", Message: "the request body ended early or came too slowly"}
+	}
+	control, err := llm.Scan(body)
+	var scan *llm.ScanError
+	if errors.As(err, &scan) {
+		return &llm.Error{Status: http.StatusBadRequest, Code: "invalid_body", Param: scan.Param, Message: scan.Text}
+	}
+	x.body, x.control = body, control
+	return nil
+}
+
+func tooLarge() *llm.Error {
+	return &llm.Error{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large", Message: fmt.Sprintf("the request body is larger than %d MiB", maxBody>>20)}
+}
+
+// readBody trusts a declared length only so far, so that a caller cannot make the
+// node set memory aside that it never sends bytes for.
+func readBody(r *http.Request) ([]byte, error) {
+	const trusted = 512 << 10
+	n := r.ContentLength
+	if n >= 0 && n <= trusted {
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	limited := http.MaxBytesReader(nil, r.Body, maxBody)
+	body := make([]byte, 0, trusted)
+	for {
+		if len(body) == cap(body) {
+			body = append(make([]byte, 0, 4*cap(body)), body...)
+		}
+		read, err := limited.Read(body[len(body):cap(body)])
+		body = body[:len(body)+read]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (x *exchange) begin(route *decide.Route) {
+	x.route = route
+	x.run = decide.NewRun(route, x.dialect, x.seed)
+	x.w.Header()[headerCount] = []string{strconv.Itoa(len(route.Targets))}
+}
+
+// sleep waits, or returns false when the caller has left.
+func (x *exchange) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.ctx.Done():
+		return false
+	}
+}
+
+// serve starts a good answer.
+func (x *exchange) serve(t *decide.Target, status int) {
+	header := x.w.Header()
+	header[headerAttempt] = []string{strconv.Itoa(t.Position)}
+	header[headerFailoverCount] = []string{strconv.Itoa(x.run.Failed)}
+	x.started = true
+	x.w.WriteHeader(status)
+}
+
+func unknownModel(model string) *llm.Error {
+	return &llm.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
+		Message: fmt.Sprintf("The model %q does not exist or you do not have access to it.", model)}
+}
+
+// refuse answers with an error of the gateway's own.
+func (x *exchange) refuse(e *llm.Error) {
+	x.fail(e, originGateway)
+}
+
+func (x *exchange) fail(e *llm.Error, origin string) {
+	header := x.w.Header()
+	header[headerErrorOrigin] = []string{origin}
+	header["Request-Id"] = []string{x.id}
+	header["X-Request-Id"] = []string{x.id}
+	header["Content-Type"] = []string{"application/json"}
+	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+		header["X-Should-Retry"] = []string{"false"} // SDKs retry what cannot get better
+	}
+	body := x.dialect.Envelope(e, x.id)
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.started = true
+	x.w.WriteHeader(e.Status)
+	_, _ = x.w.Write(body)
+}
+
+// exhausted answers when no target served, with what happened to each.
+func (x *exchange) exhausted(e decide.Exhausted) {
+	header := x.w.Header()
+	header[headerFailoverCount] = []string{strconv.Itoa(x.run.Failed)}
+	if e.RetryAfter > 0 {
+		header["Retry-After"] = []string{strconv.Itoa(e.RetryAfter)}
+	}
+	origin := originGateway
+	if e.Tried {
+		origin = originProvider
+	}
+	x.fail(&llm.Error{Status: e.Status, Code: e.Code, Message: e.Message,
+		Metadata: map[string]any{"attempts": x.run.Attempts}}, origin)
+}
+
+// passOn gives the caller a provider's own refusal as the provider said it, since
+// tools recover by its wording.
+func (x *exchange) passOn(a *answer) {
+	header := x.w.Header()
+	copyAnswerHeader(header, a.header)
+	header[headerErrorOrigin] = []string{originProvider}
+	header[headerFailoverCount] = []string{strconv.Itoa(x.run.Failed)}
+	if header["Request-Id"] == nil {
+		header["Request-Id"] = []string{x.id}
+	}
+	if header["X-Request-Id"] == nil {
+		header["X-Request-Id"] = []string{x.id}
+	}
+	header["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	x.started = true
+	x.w.WriteHeader(a.status)
+	_, _ = x.w.Write(a.body)
+}

@@ -1,0 +1,197 @@
+// Package gateway is the data plane's HTTP door: it authenticates a request, reads
+// what it needs of it, walks the route's targets until one serves, and relays the
+// answer. No middleware changes a request, and nothing but deadline and
+// cancellation travels in a context.
+package gateway
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
+)
+
+// Health is where attempts report what they saw of a target.
+type Health interface {
+	// Now is the time that cooldowns are measured in.
+	Now() time.Time
+	// Observe takes the verdict on an attempt that was admitted with a.
+	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict)
+}
+
+// Config says what a Handler needs; all fields but Log are required.
+type Config struct {
+	// Table returns the running configuration; a request calls it once.
+	Table func() *decide.Table
+	// Ready reports whether the node has its configuration and is not stopping.
+	Ready    func() bool
+	Upstream *upstream.Client
+	Health   Health
+	Log      *slog.Logger
+}
+
+// Handler serves the callers' endpoints.
+type Handler struct {
+	cfg Config
+}
+
+// New returns a handler.
+func New(cfg Config) *Handler {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Handler{cfg: cfg}
+}
+
+// Limits of a request.
+const (
+	maxBody      = 32 << 20
+	bodyDeadline = 60 * time.Second // for reading a request's body
+	// MaxHeaderBytes and ReadHeaderTimeout are for the http.Server around a Handler.
+	MaxHeaderBytes    = 32 << 10
+	ReadHeaderTimeout = 5 * time.Second
+)
+
+// ServeHTTP routes by exact path. Every path stands under "/" and under
+// "/api/llm-gateway".
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/llm-gateway")
+	switch path {
+	case "/v1/chat/completions":
+		h.generate(w, r, llm.Chat)
+	case "/v1/messages":
+		h.generate(w, r, llm.Messages)
+	case "/v1/models":
+		h.models(w, r, "")
+	case "/healthz":
+		plain(w, r, http.StatusOK, "ok\n")
+	case "/readyz":
+		h.ready(w, r)
+	case "/api/hello":
+		plain(w, r, http.StatusOK, "")
+	case "", "/":
+		if r.Method == http.MethodHead {
+			plain(w, r, http.StatusOK, "")
+			return
+		}
+		h.notFound(w, r)
+	default:
+		if id, ok := strings.CutPrefix(path, "/v1/models/"); ok && id != "" {
+			h.models(w, r, id)
+			return
+		}
+		h.notFound(w, r)
+	}
+}
+
+func plain(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		status, text = http.StatusMethodNotAllowed, "method not allowed\n"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
+	if h.cfg.Ready() {
+		plain(w, r, http.StatusOK, "ready\n")
+		return
+	}
+	plain(w, r, http.StatusServiceUnavailable, "no configuration yet, or stopping\n")
+}
+
+func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
+	x := newExchange(w, r, dialectOf(r))
+	x.refuse(&llm.Error{Status: http.StatusNotFound, Code: "unknown_endpoint", Message: "unknown endpoint: " + r.Method + " " + r.URL.Path})
+}
+
+// dialectOf is the dialect of an error on a path that has none of its own.
+func dialectOf(r *http.Request) llm.Dialect {
+	if r.Header["Anthropic-Version"] != nil {
+		return llm.Messages
+	}
+	return llm.Chat
+}
+
+// generate is one request for an answer, from the key to the last byte.
+func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.Dialect) {
+	x := newExchange(w, r, dialect)
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST")
+		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use POST"})
+		return
+	}
+	caller, refusal := h.authenticate(r)
+	if refusal != nil {
+		x.refuse(refusal)
+		return
+	}
+	if refusal := x.read(); refusal != nil {
+		x.refuse(refusal)
+		return
+	}
+	route := caller.Org.Resolve(x.control.Model)
+	if route == nil {
+		x.refuse(unknownModel(x.control.Model))
+		return
+	}
+	x.begin(route)
+	for {
+		target, admission, ok := x.run.Next(h.cfg.Health.Now())
+		if !ok {
+			h.exhausted(x)
+			return
+		}
+		if h.try(x, target, &admission) {
+			return
+		}
+	}
+}
+
+// try tries one target, again where a rate limit is to be waited out, and reports
+// whether the request is over.
+func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission) (over bool) {
+	defer admission.Release()
+	for {
+		began := time.Now()
+		verdict, answer := h.attempt(x, t)
+		if wait, again := x.run.Retry(t, verdict); again {
+			if !x.sleep(wait) {
+				return true
+			}
+			continue
+		}
+		h.cfg.Health.Observe(t, admission, verdict)
+		switch {
+		case verdict.Class == decide.Succeeded, verdict.Class == decide.Canceled:
+			return true
+		case x.started:
+			h.logFailure(x, t, verdict)
+			return true
+		case !verdict.Failover:
+			x.passOn(answer)
+			return true
+		}
+		x.run.Fail(t, verdict, time.Since(began))
+		h.logFailure(x, t, verdict)
+		return false
+	}
+}
+
+func (h *Handler) logFailure(x *exchange, t *decide.Target, v decide.Verdict) {
+	h.cfg.Log.Warn("target failed", "request_id", x.id, "organization_id", t.Provider.OrgID, "route", x.route.Name, "position", t.Position,
+		"provider", t.Provider.Name, "upstream_model", t.UpstreamModel, "reason", string(v.Class), "status", v.Status, "streaming", x.started)
+}
+
+// exhausted answers when no target served.
+func (h *Handler) exhausted(x *exchange) {
+	e := x.run.Exhausted()
+	h.cfg.Log.Warn("no target served", "request_id", x.id, "route", x.route.Name, "status", e.Status, "failed", x.run.Failed, "targets", len(x.run.Attempts))
+	x.exhausted(e)
+}

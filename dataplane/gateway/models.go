@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// OpenAI's and Anthropic's entries of a model list.
+type chatModel struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+type messagesModel struct {
+	Type        string    `json:"type"`
+	ID          string    `json:"id"`
+	DisplayName string    `json:"display_name"`
+	CreatedAt   time.Time `json:"created_at"`
+}
+
+// models lists what the caller may put in "model", or one of it. Anthropic's
+// clients, known by their version header, get Anthropic's shape.
+func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
+	x := newExchange(w, r, dialectOf(r))
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use GET"})
+		return
+	}
+	caller, refusal := h.authenticate(r)
+	if refusal != nil {
+		x.refuse(refusal)
+		return
+	}
+	if id == "" {
+		x.answer(modelList(x.dialect, caller.Org.Models()))
+		return
+	}
+	for _, m := range caller.Org.Models() {
+		if m.ID == id {
+			x.answer(modelEntry(x.dialect, m))
+			return
+		}
+	}
+	x.refuse(unknownModel(id))
+}
+
+func modelEntry(d llm.Dialect, m decide.Model) any {
+	if d == llm.Messages {
+		return messagesModel{"model", m.ID, m.ID, m.Created.UTC()}
+	}
+	return chatModel{m.ID, "model", m.Created.Unix(), "spillway"}
+}
+
+func modelList(d llm.Dialect, models []decide.Model) any {
+	data := make([]any, len(models))
+	for i, m := range models {
+		data[i] = modelEntry(d, m)
+	}
+	if d != llm.Messages {
+		return struct {
+			Object string `json:"object"`
+			Data   []any  `json:"data"`
+		}{"list", data}
+	}
+	list := struct {
+		Data    []any   `json:"data"`
+		HasMore bool    `json:"has_more"`
+		FirstID *string `json:"first_id"`
+		LastID  *string `json:"last_id"`
+	}{Data: data}
+	if len(models) > 0 {
+		list.FirstID, list.LastID = &models[0].ID, &models[len(models)-1].ID
+	}
+	return list
+}
+
+// answer sends a JSON answer of the gateway's own.
+func (x *exchange) answer(v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		x.refuse(&llm.Error{Status: http.StatusInternalServerError, Code: "internal_error", Message: "internal error"})
+		return
+	}
+	header := x.w.Header()
+	header["Content-Type"] = []string{"application/json"}
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.w.WriteHeader(http.StatusOK)
+	_, _ = x.w.Write(body)
+}

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
+)
+
+// answer is a provider's refusal, kept until it is known whether the caller gets it.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+const (
+	maxErrorBody = 256 << 10 // of a provider's error; more is cut
+	maxHeld      = 1 << 20   // lifecycle events held back before the stream counts as started
+	maxJudged    = 32 << 20  // of an answer that is read whole before it is passed on
+	writeTimeout = 30 * time.Second
+	drainTime    = 50 * time.Millisecond // for the bytes after a stream's end, to keep its connection
+)
+
+func copyAnswerHeader(dst, src http.Header) { upstream.AnswerHeader(dst, src) }
+
+// attempt sends the request to one target once. A good answer is relayed on the
+// way; the verdict says what happened, and the answer is set for a refusal.
+func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answer) {
+	ctx, cancel := context.WithCancelCause(x.ctx)
+	defer cancel(nil)
+	limit := t.Timeout
+	if x.control.Stream {
+		limit = t.StreamIdle
+	}
+	timer := time.AfterFunc(limit, func() { cancel(upstream.ErrTimedOut) })
+	defer timer.Stop()
+
+	body := upstream.Body(x.control.Splice(x.body, t.UpstreamModel))
+	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, upstream.RequestHeader(x.r.Header), x.query(), body)
+	if err != nil {
+		var failure *upstream.Error
+		errors.As(err, &failure)
+		if failure.Cause == decide.GatewayFault {
+			h.cfg.Log.Error("attempt impossible", "request_id", x.id, "provider_id", t.Provider.ID, "error", err)
+		}
+		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	a := attempt{exchange: x, target: t, ctx: ctx, resp: resp, timer: timer}
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return a.refusal()
+	case x.control.Stream && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		return a.stream(), nil
+	}
+	return a.whole(), nil
+}
+
+// query is what of the caller's query goes upstream: Anthropic's clients say
+// ?beta=true.
+func (x *exchange) query() string {
+	if x.dialect == llm.Messages {
+		return x.r.URL.RawQuery
+	}
+	return ""
+}
+
+// attempt is an attempt that got an answer's headers.
+type attempt struct {
+	*exchange
+	target *decide.Target
+	ctx    context.Context
+	resp   *http.Response
+	timer  *time.Timer
+}
+
+// verdict classifies what is known so far plus a cause.
+func (a *attempt) verdict(cause decide.Cause, body []byte) decide.Verdict {
+	phase := decide.Answered
+	if a.started {
+		phase = decide.Committed
+	}
+	return decide.Classify(decide.Evidence{Phase: phase, Cause: cause, Status: a.resp.StatusCode, Header: a.resp.Header, Body: body, Now: time.Now()})
+}
+
+// broken is the verdict when reading the answer failed.
+func (a *attempt) broken() decide.Verdict {
+	cause := decide.Broken
+	if a.ctx.Err() != nil {
+		cause = upstream.CauseOf(a.ctx)
+	}
+	return a.verdict(cause, nil)
+}
+
+func (a *attempt) refusal() (decide.Verdict, *answer) {
+	body, err := io.ReadAll(io.LimitReader(a.resp.Body, maxErrorBody))
+	if err != nil && a.ctx.Err() != nil && upstream.CauseOf(a.ctx) == decide.CallerGone {
+		return a.broken(), nil
+	}
+	// A status is a status, even where its body broke off.
+	return a.verdict(decide.NoCause, body), &answer{a.resp.StatusCode, a.resp.Header, body}
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// whole reads a non-streaming answer to its end before the caller sees any of it:
+// a 200 that is no answer must be able to fail over.
+func (a *attempt) whole() decide.Verdict {
+	buf := buffers.Get().(*bytes.Buffer)
+	buf.Reset()
+	defer func() {
+		if buf.Cap() <= 1<<20 {
+			buffers.Put(buf)
+		}
+	}()
+	_, err := buf.ReadFrom(io.LimitReader(a.resp.Body, maxJudged+1))
+	if err != nil {
+		return a.broken()
+	}
+	body := buf.Bytes()
+	switch kind := a.dialect.ReadAnswer(body); {
+	case len(body) > maxJudged, kind == llm.NoAnswer, kind == llm.RealAnswer && a.control.Stream:
+		return a.verdict(decide.NotAnAnswer, nil)
+	case kind == llm.ErrorAnswer:
+		return a.verdict(decide.ErrorInside, body)
+	}
+	header := a.w.Header()
+	copyAnswerHeader(header, a.resp.Header)
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	a.serve(a.target, a.resp.StatusCode)
+	if _, err := a.w.Write(body); err != nil {
+		return decide.Classify(decide.Evidence{Phase: decide.Committed, Cause: decide.CallerGone})
+	}
+	return a.verdict(decide.NoCause, nil)
+}

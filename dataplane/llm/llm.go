@@ -1,0 +1,25 @@
+// Package llm knows the wire formats that callers and providers speak: where the
+// control fields of a request are, how an event stream is framed, which events
+// carry content, and what an error looks like. It is pure: bytes in, values out.
+package llm
+
+// Dialect is a wire format of requests, answers and streams.
+type Dialect uint8
+
+// Dialects. The zero value is none of them.
+const (
+	NoDialect Dialect = iota
+	Chat              // OpenAI chat completions
+	Messages          // Anthropic messages
+)
+
+// String names the dialect as logs and error texts do.
+func (d Dialect) String() string {
+	switch d {
+	case Chat:
+		return "chat"
+	case Messages:
+		return "messages"
+	}
+	return "none"
+}
