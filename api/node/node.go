@@ -15,6 +15,7 @@ package node
 import (
 	"fmt"
 	"hash/fnv"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -54,6 +55,12 @@ func ConfigSubject(org uuid.UUID) string {
 // HealthSubject is where health events of org are published.
 func HealthSubject(org uuid.UUID) string {
 	return "health.v1." + Shard(org) + "." + org.String()
+}
+
+// OrganizationOf reads the organization of a configuration or health subject. It
+// is what the bus's permissions were checked against, so it wins over a body.
+func OrganizationOf(subject string) (uuid.UUID, error) {
+	return uuid.Parse(subject[strings.LastIndexByte(subject, '.')+1:])
 }
 
 // AckSubject is where the named node acknowledges snapshots.

@@ -5,6 +5,7 @@ import (
 	"crypto/hpke"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -57,6 +58,16 @@ func ParseSealPublicKey(text string) (hpke.PublicKey, error) {
 	}
 	kem, _, _ := SealSuite()
 	return kem.NewPublicKey(raw)
+}
+
+// ParseSealPrivateKey reads the hexadecimal form that `spillway keygen` prints.
+func ParseSealPrivateKey(text string) (hpke.PrivateKey, error) {
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, errors.New("a seal key is hexadecimal") // the text itself is a secret
+	}
+	kem, _, _ := SealSuite()
+	return kem.NewPrivateKey(raw)
 }
 
 // Seal encrypts secret so that only the holder of the private key can read it,

@@ -39,7 +39,7 @@ func fromSeconds(s float64) (time.Duration, bool) {
 		return 0, false
 	}
 	// Beyond a day it is clamped anyway; a float must not overflow a Duration.
-	return time.Duration(min(max(s, 0), 86400) * float64(time.Second)), true
+	return time.Duration(math.Round(min(max(s, 0), 86400) * float64(time.Second))), true
 }
 
 // windows are the limits whose headers say when they reset, each with the header

@@ -1,0 +1,175 @@
+// Command spillway is a multi-tenant LLM gateway: one binary that is its control
+// plane, its data plane, or for trying and developing the whole product at once.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+)
+
+// Exit codes. Scripts may rely on them.
+const (
+	exitOK     = 0
+	exitFailed = 1 // it ran, and then something broke
+	exitUsage  = 2 // it could not start: flags, environment, ports, folders, servers
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// command is one of the program's commands.
+type command struct {
+	name, summary string
+	run           func(ctx context.Context, c *invocation) error
+}
+
+func commands() []command {
+	return []command{
+		{"dev", "run the whole product in one process, with its own Postgres and NATS", runDev},
+		{"controlplane", "run the admin API and the publisher of configuration", runControlPlane},
+		{"dataplane", "run one data-plane node", runDataPlane},
+		{"migrate", "bring the database to this version's schema", runMigrate},
+		{"organization", "create an organization and its first service account", runOrganization},
+		{"keygen", "make an installation's keys, as environment variables", runKeygen},
+		{"demo-provider", "run a provider that speaks the dialects and fails on command", runDemoProvider},
+		{"version", "print the version", runVersion},
+	}
+}
+
+// invocation is what a command was called with.
+type invocation struct {
+	flags  *flag.FlagSet
+	args   []string
+	env    func(string) string
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// usageError is a mistake of the caller's, or a start that cannot be.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+// run is main without the process: it returns the exit code.
+func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		printHelp(stdout)
+		return exitOK
+	}
+	for _, c := range commands() {
+		if c.name != args[0] {
+			continue
+		}
+		inv := &invocation{flags: flag.NewFlagSet(c.name, flag.ContinueOnError), args: args[1:], env: env, stdout: stdout, stderr: stderr}
+		inv.flags.SetOutput(io.Discard)
+		err := c.run(ctx, inv)
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(stdout, "spillway %s: %s\n\nFlags:\n", c.name, c.summary)
+			inv.flags.SetOutput(stdout)
+			inv.flags.PrintDefaults()
+			return exitOK
+		}
+		if err == nil {
+			return exitOK
+		}
+		fmt.Fprintf(stderr, "spillway %s: %s\n", c.name, oneLine(err))
+		if errors.As(err, new(usageError)) {
+			return exitUsage
+		}
+		return exitFailed
+	}
+	fmt.Fprintf(stderr, "spillway: unknown command %q; see spillway help\n", args[0])
+	return exitUsage
+}
+
+func printHelp(w io.Writer) {
+	fmt.Fprint(w, "Spillway is a multi-tenant LLM gateway.\n\nUsage: spillway COMMAND [flags]; spillway COMMAND --help lists the flags.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-14s %s\n", c.name, c.summary)
+	}
+}
+
+// oneLine keeps an error to one line: the first is the cause, what follows came of it.
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")), " ")
+}
+
+// parse reads the flags and refuses anything left over but want arguments.
+func (c *invocation) parse(want int) error {
+	if err := c.flags.Parse(c.args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return usage(err)
+	}
+	if c.flags.NArg() > want {
+		return usage(fmt.Errorf("unexpected argument %q", c.flags.Arg(want)))
+	}
+	if c.flags.NArg() < want {
+		return usage(errors.New("an argument is missing; see --help"))
+	}
+	return nil
+}
+
+// setting is a flag whose default comes from the environment, as its usage says.
+// A secret has no flag: arguments can be read by every user of the machine.
+func (c *invocation) setting(name, variable, otherwise, text string) *string {
+	value := otherwise
+	if v := c.env(variable); v != "" {
+		value = v
+	}
+	return c.flags.String(name, value, text+" ("+variable+")")
+}
+
+// needed reads a variable that must be set.
+func (c *invocation) needed(variable, what string) (string, error) {
+	if v := c.env(variable); v != "" {
+		return v, nil
+	}
+	return "", usage(fmt.Errorf("%s is not set: %s", variable, what))
+}
+
+// logger writes to standard error, as text or JSON lines.
+func (c *invocation) logger(level string, json bool) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage(fmt.Errorf("--log-level %q: use debug, info, warn or error", level))
+	}
+	options := &slog.HandlerOptions{Level: l}
+	if json {
+		return slog.New(slog.NewJSONHandler(c.stderr, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(c.stderr, options)), nil
+}
+
+func runVersion(_ context.Context, c *invocation) error {
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	_, err := fmt.Fprintln(c.stdout, "spillway", version)
+	return err
+}

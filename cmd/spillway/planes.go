@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane"
+	"github.com/spillway-gateway/spillway/controlplane/store"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+	"github.com/spillway-gateway/spillway/dataplane"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
+	"github.com/spillway-gateway/spillway/dev"
+	"github.com/spillway-gateway/spillway/migrations"
+	"github.com/spillway-gateway/spillway/test/provider"
+)
+
+const (
+	whatDatabase = "the postgres:// address of the control plane's database"
+	whatNATS     = "the nats:// address of the bus"
+)
+
+func runControlPlane(ctx context.Context, c *invocation) error {
+	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the admin API and the token endpoint")
+	issuer := c.setting("issuer", "SPILLWAY_ISSUER", "spillway", "issuer of the access tokens, the same on every control plane")
+	level := c.flags.String("log-level", "info", "debug, info, warn or error")
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	log, err := c.logger(*level, true)
+	if err != nil {
+		return err
+	}
+	cfg := controlplane.Config{Issuer: *issuer, Log: log}
+	if err := c.controlSecrets(&cfg); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return usage(fmt.Errorf("--listen %s: %w", *listen, err))
+	}
+	server, err := controlplane.New(ctx, cfg)
+	if err != nil {
+		return usage(errors.Join(err, listener.Close()))
+	}
+	defer server.Close()
+	return serve(ctx, listener, server.Handler(), server.Run)
+}
+
+// controlSecrets reads what only the environment may hold.
+func (c *invocation) controlSecrets(cfg *controlplane.Config) error {
+	var err error
+	if cfg.DatabaseURL, err = c.needed("SPILLWAY_DATABASE_URL", whatDatabase); err != nil {
+		return err
+	}
+	if cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); err != nil {
+		return err
+	}
+	signing, err := c.needed("SPILLWAY_SIGNING_KEY", "make keys with spillway keygen")
+	if err != nil {
+		return err
+	}
+	if cfg.SigningKey, err = node.ParseSigningKey(signing); err != nil {
+		return usage(fmt.Errorf("SPILLWAY_SIGNING_KEY: %w", err))
+	}
+	token, err := c.needed("SPILLWAY_TOKEN_KEY", "make keys with spillway keygen")
+	if err != nil {
+		return err
+	}
+	if cfg.TokenKey, err = node.ParseSigningKey(token); err != nil {
+		return usage(fmt.Errorf("SPILLWAY_TOKEN_KEY: %w", err))
+	}
+	seal, err := c.needed("SPILLWAY_SEAL_PUBLIC_KEY", "make keys with spillway keygen")
+	if err != nil {
+		return err
+	}
+	if cfg.SealKey, err = node.ParseSealPublicKey(seal); err != nil {
+		return usage(fmt.Errorf("SPILLWAY_SEAL_PUBLIC_KEY: %w", err))
+	}
+	return nil
+}
+
+// serve answers on the listener and runs part until ctx ends or either fails.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, part func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	failed := make(chan error, 2)
+	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- part(ctx) }()
+	var err error
+	select {
+	case err = <-failed:
+		stop()
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(drain))
+}
+
+func runDataPlane(ctx context.Context, c *invocation) error {
+	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the callers' endpoints")
+	name := c.setting("node", "SPILLWAY_NODE", "", "this node's name, unique in the installation; letters, digits, '-', '_'")
+	dataDir := c.setting("data-dir", "SPILLWAY_DATA_DIR", "./var", "folder for the last good configuration")
+	private := c.setting("allow-private-upstreams", "SPILLWAY_ALLOW_PRIVATE_UPSTREAMS", "", "networks (CIDR, comma-separated) that are not public and may be reached all the same")
+	level := c.flags.String("log-level", "info", "debug, info, warn or error")
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	log, err := c.logger(*level, true)
+	if err != nil {
+		return err
+	}
+	cfg := dataplane.Config{Name: *name, Dir: *dataDir, Log: log}
+	if err := c.nodeSecrets(&cfg); err != nil {
+		return err
+	}
+	if strings.Trim(cfg.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || cfg.Name == "" {
+		return usage(errors.New("--node: give this node a name of letters, digits, '-' and '_'"))
+	}
+	if cfg.Guard, err = guardOf(*private); err != nil {
+		return usage(err)
+	}
+	n, err := dataplane.New(cfg)
+	if err != nil {
+		return usage(err)
+	}
+	listener, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return usage(fmt.Errorf("--listen %s: %w", *listen, err))
+	}
+	log.Info("serving", "node", cfg.Name, "address", listener.Addr().String())
+	return n.Run(ctx, listener)
+}
+
+func guardOf(private string) (upstream.Guard, error) {
+	var g upstream.Guard
+	for text := range strings.SplitSeq(private, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return g, fmt.Errorf("--allow-private-upstreams: %w", err)
+		}
+		g.Allow = append(g.Allow, p)
+	}
+	return g, nil
+}
+
+// nodeSecrets reads what a node needs to verify snapshots and open credentials.
+func (c *invocation) nodeSecrets(cfg *dataplane.Config) error {
+	var err error
+	if cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); err != nil {
+		return err
+	}
+	signing, err := c.needed("SPILLWAY_SIGNING_PUBLIC_KEY", "make keys with spillway keygen")
+	if err != nil {
+		return err
+	}
+	if cfg.SigningKey, err = node.ParseSigningPublicKey(signing); err != nil {
+		return usage(fmt.Errorf("SPILLWAY_SIGNING_PUBLIC_KEY: %w", err))
+	}
+	seal, err := c.needed("SPILLWAY_SEAL_KEY", "make keys with spillway keygen")
+	if err != nil {
+		return err
+	}
+	if cfg.SealKey, err = node.ParseSealPrivateKey(seal); err != nil {
+		return usage(fmt.Errorf("SPILLWAY_SEAL_KEY: %w", err))
+	}
+	return nil
+}
+
+func runMigrate(ctx context.Context, c *invocation) error {
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	database, err := c.needed("SPILLWAY_DATABASE_URL", whatDatabase+", as the role that owns the schema")
+	if err != nil {
+		return err
+	}
+	return usage(migrations.Up(ctx, database))
+}
+
+func runOrganization(ctx context.Context, c *invocation) error {
+	name := c.flags.String("name", "", "the organization's name")
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	if *name == "" {
+		return usage(errors.New("--name is needed"))
+	}
+	database, err := c.needed("SPILLWAY_DATABASE_URL", whatDatabase)
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, store.Config{DatabaseURL: database})
+	if err != nil {
+		return usage(err)
+	}
+	defer db.Close()
+	org, err := db.CreateOrganization(ctx, *name)
+	if err != nil {
+		return usage(err)
+	}
+	id, secret, err := db.CreateServiceAccount(ctx, org, "first service account", tenant.RoleAdmin)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "organization_id=%s\nclient_id=%s\nclient_secret=%s\n", org, id, secret)
+	return err
+}
+
+func runKeygen(_ context.Context, c *invocation) error {
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	keys, err := dev.NewKeys()
+	if err != nil {
+		return err
+	}
+	seal, err := keys.Seal.Bytes()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, `# Control plane.
+SPILLWAY_SIGNING_KEY=%s
+SPILLWAY_TOKEN_KEY=%s
+SPILLWAY_SEAL_PUBLIC_KEY=%s
+# Data plane.
+SPILLWAY_SIGNING_PUBLIC_KEY=%s
+SPILLWAY_SEAL_KEY=%s
+`, hex.EncodeToString(keys.Signing.Seed()), hex.EncodeToString(keys.Token.Seed()), hex.EncodeToString(keys.Seal.PublicKey().Bytes()),
+		hex.EncodeToString(keys.Signing[32:]), hex.EncodeToString(seal))
+	return err
+}
+
+func runDemoProvider(ctx context.Context, c *invocation) error {
+	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8090", "host:port")
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	log, err := c.logger("info", false)
+	if err != nil {
+		return err
+	}
+	p := provider.New(provider.Config{Log: log})
+	url, err := p.Start(*listen)
+	if err != nil {
+		return usage(fmt.Errorf("--listen %s: %w", *listen, err))
+	}
+	fmt.Fprintf(c.stdout, "OpenAI dialect at %s/v1, Anthropic dialect at %s; fail a model with: curl -X PUT %s/control/MODEL -d '{\"status\":503}'\n", url, url, url)
+	<-ctx.Done()
+	return p.Close()
+}

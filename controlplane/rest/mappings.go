@@ -1,0 +1,88 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+func (s *server) ListModelMappings(ctx context.Context, _ admin.ListModelMappingsRequestObject) (admin.ListModelMappingsResponseObject, error) {
+	list, err := s.store.Mappings().List(ctx, principal(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListModelMappings200JSONResponse(mapAll(list, showMapping)), nil
+}
+
+func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMappingRequestObject) (admin.CreateModelMappingResponseObject, error) {
+	b := r.Body
+	m, err := s.store.Mappings().Create(ctx, principal(ctx), b.ProviderId, tenant.MappingPatch{
+		Alias: &b.ModelAlias, UpstreamModel: &b.UpstreamModel, Enabled: b.Enabled, Priority: b.Priority,
+		RetryOn429Count: b.RetryOn429Count, RetryOn429MaxWaitSecs: b.RetryOn429MaxWaitSecs, BareAlias: b.BareAlias,
+		Source: (*string)(b.Source), ChangeNote: b.ChangeNote,
+		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(b.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(b.StreamIdleTimeoutSecs)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return admin.CreateModelMapping200JSONResponse(showMapping(m)), nil
+}
+
+func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingRequestObject) (admin.GetModelMappingResponseObject, error) {
+	m, err := s.store.Mappings().Get(ctx, principal(ctx), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return admin.GetModelMapping200JSONResponse(showMapping(m)), nil
+}
+
+func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMappingRequestObject) (admin.UpdateModelMappingResponseObject, error) {
+	b := r.Body
+	m, err := s.store.Mappings().Update(ctx, principal(ctx), r.Id, tenant.MappingPatch{
+		Alias: b.ModelAlias, UpstreamModel: b.UpstreamModel, Enabled: b.Enabled, Priority: b.Priority,
+		RetryOn429Count: b.RetryOn429Count, RetryOn429MaxWaitSecs: b.RetryOn429MaxWaitSecs, BareAlias: b.BareAlias,
+		Source: (*string)(b.Source), ChangeNote: b.ChangeNote,
+		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeOf(b.RequestTimeoutSecs), StreamIdleSecs: changeOf(b.StreamIdleTimeoutSecs)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return admin.UpdateModelMapping200JSONResponse(showMapping(m)), nil
+}
+
+func (s *server) DeleteModelMapping(ctx context.Context, r admin.DeleteModelMappingRequestObject) (admin.DeleteModelMappingResponseObject, error) {
+	if err := s.store.Mappings().Delete(ctx, principal(ctx), r.Id); err != nil {
+		return nil, err
+	}
+	return admin.DeleteModelMapping200JSONResponse{DeletedJSONResponse: admin.DeletedJSONResponse{Deleted: true}}, nil
+}
+
+func (s *server) ReorderModelMappings(ctx context.Context, r admin.ReorderModelMappingsRequestObject) (admin.ReorderModelMappingsResponseObject, error) {
+	entries := mapAll(r.Body.Entries, func(e admin.ModelMappingPriority) tenant.Priority {
+		return tenant.Priority{ID: e.Id, Priority: e.Priority}
+	})
+	if err := s.store.Mappings().Reorder(ctx, principal(ctx), entries); err != nil {
+		return nil, err
+	}
+	return admin.ReorderModelMappings200JSONResponse{Ok: true}, nil
+}
+
+func showMapping(m tenant.Mapping) admin.ModelMapping {
+	requestSecs, streamIdleSecs := m.EffectiveTimeouts()
+	out := admin.ModelMapping{
+		Id: m.ID, OrgId: m.OrganizationID, ProviderId: m.ProviderID, ProviderName: m.Around.ProviderName,
+		ProviderAuthType: admin.AuthType(m.Around.ProviderAuthType), ModelAlias: m.Alias, UpstreamModel: m.UpstreamModel,
+		Enabled: m.Enabled, Priority: m.Priority, RetryOn429Count: m.RetryOn429Count, RetryOn429MaxWaitSecs: m.RetryOn429MaxWaitSecs,
+		BareAlias: m.BareAlias, RequestTimeoutSecs: requestSecs, StreamIdleTimeoutSecs: streamIdleSecs,
+		Source: admin.MappingSource(m.Source), ServingStatus: orNull[admin.ServingStatus](nil),
+		CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(),
+		CreatedByUserId: orNull(m.CreatedBy.UserID), CreatedByEmail: orNull(m.CreatedBy.Email), CreatedByName: orNull(m.CreatedBy.Name),
+		LastModifiedByUserId: orNull(m.ModifiedBy.UserID), LastModifiedByEmail: orNull(m.ModifiedBy.Email),
+		LastModifiedByName: orNull(m.ModifiedBy.Name), LastModifiedAt: timeOrNull(m.ModifiedAt), LastChangeNote: orNull(m.ChangeNote),
+	}
+	if reason := admin.ServingStatus(m.ServingStatus()); reason != "" {
+		out.ServingStatus = orNull(&reason)
+	}
+	return out
+}

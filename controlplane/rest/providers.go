@@ -1,0 +1,121 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+func (s *server) ListProviders(ctx context.Context, _ admin.ListProvidersRequestObject) (admin.ListProvidersResponseObject, error) {
+	list, err := s.store.Providers().List(ctx, principal(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListProviders200JSONResponse(mapAll(list, showProvider)), nil
+}
+
+func (s *server) CreateProvider(ctx context.Context, r admin.CreateProviderRequestObject) (admin.CreateProviderResponseObject, error) {
+	b := r.Body
+	in := tenant.ProviderCreate{
+		Family: string(b.ModelProvider),
+		ProviderPatch: tenant.ProviderPatch{
+			Name: &b.Name, BaseURL: &b.BaseUrl, AuthType: (*string)(b.AuthType),
+			APIKey: secretOf(b.ApiKey), Credentials: secretOfJSON(b.Credentials), Settings: rawOf(b.Settings),
+			Enabled: b.Enabled, EnforceHealthCheck: b.EnforceHealthCheck, ChangeNote: b.ChangeNote,
+			Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(b.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(b.StreamIdleTimeoutSecs)},
+		},
+	}
+	if b.Models != nil {
+		in.Models = *b.Models
+	}
+	p, err := s.store.Providers().Create(ctx, principal(ctx), in)
+	if err != nil {
+		return nil, err
+	}
+	return admin.CreateProvider200JSONResponse(showProvider(p)), nil
+}
+
+func (s *server) GetProvider(ctx context.Context, r admin.GetProviderRequestObject) (admin.GetProviderResponseObject, error) {
+	p, err := s.store.Providers().Get(ctx, principal(ctx), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return admin.GetProvider200JSONResponse(showProvider(p)), nil
+}
+
+func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderRequestObject) (admin.UpdateProviderResponseObject, error) {
+	b := r.Body
+	p, err := s.store.Providers().Update(ctx, principal(ctx), r.Id, tenant.ProviderPatch{
+		Name: b.Name, BaseURL: b.BaseUrl, AuthType: (*string)(b.AuthType),
+		APIKey: secretOf(b.ApiKey), Credentials: secretOfJSON(b.Credentials), Settings: rawOf(b.Settings),
+		Enabled: b.Enabled, EnforceHealthCheck: b.EnforceHealthCheck, ChangeNote: b.ChangeNote,
+		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeOf(b.RequestTimeoutSecs), StreamIdleSecs: changeOf(b.StreamIdleTimeoutSecs)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return admin.UpdateProvider200JSONResponse(showProvider(p)), nil
+}
+
+func (s *server) DeleteProvider(ctx context.Context, r admin.DeleteProviderRequestObject) (admin.DeleteProviderResponseObject, error) {
+	if err := s.store.Providers().Delete(ctx, principal(ctx), r.Id); err != nil {
+		return nil, err
+	}
+	return admin.DeleteProvider200JSONResponse{DeletedJSONResponse: admin.DeletedJSONResponse{Deleted: true}}, nil
+}
+
+func (s *server) ListProviderModelMappings(ctx context.Context, r admin.ListProviderModelMappingsRequestObject) (admin.ListProviderModelMappingsResponseObject, error) {
+	list, err := s.store.Providers().Mappings(ctx, principal(ctx), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListProviderModelMappings200JSONResponse(mapAll(list, showMapping)), nil
+}
+
+func (s *server) GetProviderCatalog(context.Context, admin.GetProviderCatalogRequestObject) (admin.GetProviderCatalogResponseObject, error) {
+	return admin.GetProviderCatalog200JSONResponse(mapAll(tenant.Catalog(), showFamily)), nil
+}
+
+func rawOf(text *json.RawMessage) json.RawMessage {
+	if text == nil {
+		return nil
+	}
+	return *text
+}
+
+func showProvider(p tenant.Provider) admin.Provider {
+	out := admin.Provider{
+		Id: p.ID, OrgId: p.OrganizationID, Name: p.Name, ModelProvider: admin.ModelProvider(p.Family), BaseUrl: p.BaseURL,
+		AuthType: admin.AuthType(p.AuthType), Settings: p.Settings, Enabled: p.Enabled, EnforceHealthCheck: p.EnforceHealthCheck,
+		HealthStatus:       admin.HealthStatus(p.Health.Status),
+		RequestTimeoutSecs: orNull(p.Timeouts.RequestSecs), StreamIdleTimeoutSecs: orNull(p.Timeouts.StreamIdleSecs),
+		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
+		CreatedByUserId: orNull(p.CreatedBy.UserID), CreatedByEmail: orNull(p.CreatedBy.Email), CreatedByName: orNull(p.CreatedBy.Name),
+		LastModifiedByUserId: orNull(p.ModifiedBy.UserID), LastModifiedByEmail: orNull(p.ModifiedBy.Email),
+		LastModifiedByName: orNull(p.ModifiedBy.Name), LastModifiedAt: timeOrNull(p.ModifiedAt), LastChangeNote: orNull(p.ChangeNote),
+		SecretPath: orNull[string](nil),
+	}
+	if p.CredentialID != nil {
+		path := "provider-credentials/" + p.CredentialID.String()
+		out.SecretPath = orNull(&path)
+	}
+	if p.Health.Detail != "" {
+		out.HealthDetail = &p.Health.Detail
+	}
+	if p.Health.CheckedAt != nil {
+		at := p.Health.CheckedAt.UTC()
+		out.HealthCheckedAt = &at
+	}
+	return out
+}
+
+func showFamily(f tenant.Family) admin.ProviderCatalogEntry {
+	out := admin.ProviderCatalogEntry{Slug: admin.ModelProvider(f.Slug), AuthType: admin.AuthType(f.AuthType),
+		DefaultModels: append([]string{}, f.DefaultModels...), DefaultBaseUrl: orNull[string](nil)}
+	if f.DefaultBaseURL != "" {
+		out.DefaultBaseUrl = orNull(&f.DefaultBaseURL)
+	}
+	return out
+}

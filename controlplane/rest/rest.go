@@ -1,0 +1,150 @@
+// Package rest serves the admin API of openapi.yaml over tenant and store. What a
+// handler has to do is little: turn the wire's types into the domain's, call the
+// store, and turn the answer back. The rest holds for every operation and is done
+// once: authentication, permission, the body against the document, and errors.
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/identity"
+	"github.com/spillway-gateway/spillway/controlplane/store"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+// maxBodyBytes bounds a request body.
+const maxBodyBytes = 1 << 20
+
+// Config is what the API is served from.
+type Config struct {
+	Store    *store.DB        // required
+	Identity *identity.Tokens // required
+	Log      *slog.Logger     // nil: no log
+}
+
+// server implements the operations of the document.
+type server struct {
+	store    *store.DB
+	identity *identity.Tokens
+	log      *slog.Logger
+	doc      *document
+}
+
+var _ admin.StrictServerInterface = (*server)(nil)
+
+// New returns the handler of the admin API. It fails when the document and the
+// permission table do not name the same operations.
+func New(cfg Config) (http.Handler, error) {
+	if cfg.Store == nil || cfg.Identity == nil {
+		return nil, errors.New("rest: Config.Store and Config.Identity are required")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	doc, err := loadDocument()
+	if err != nil {
+		return nil, fmt.Errorf("rest: %w", err)
+	}
+	s := &server{store: cfg.Store, identity: cfg.Identity, log: cfg.Log, doc: doc}
+
+	e := echo.New()
+	e.HTTPErrorHandler = s.answerError
+	e.Binder = binder{doc}
+	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.readForm)
+	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest}))
+	return e, nil
+}
+
+// observe gives a request its id and writes one line about it.
+func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		begun, id := time.Now(), uuid.NewString()
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		if err := next(c); err != nil {
+			c.Error(err) // answers now, so that the status below is the one sent
+		}
+		s.log.Info("request", "method", c.Request().Method, "route", c.Path(), "status", c.Response().Status,
+			"duration", time.Since(begun), "request_id", id)
+		return nil
+	}
+}
+
+func requestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
+
+func (s *server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}
+
+// harden bounds the body and keeps answers, which may hold a secret, out of caches
+// and out of a browser's guesses.
+func harden(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set(echo.HeaderXContentTypeOptions, "nosniff")
+		h.Set(echo.HeaderCacheControl, "no-store")
+		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxBodyBytes)
+		return next(c)
+	}
+}
+
+// authenticate lets an operation through to its handler only for a principal that
+// may perform it, and with well-formed ids in its path. A path that is no operation
+// goes on to its 404 or 405.
+func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		op, ok := s.doc.operation(c)
+		if !ok || op.public {
+			return next(c)
+		}
+		p, err := s.identity.Verify(c.Request().Context(), bearer(c.Request()))
+		if err != nil {
+			return err
+		}
+		if err := p.Permit(op.id); err != nil {
+			return err
+		}
+		for _, name := range op.uuidParams {
+			if _, err := uuid.Parse(c.Param(name)); err != nil {
+				return tenant.Invalid(name, "%s: UUID parsing failed", name)
+			}
+		}
+		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), principalKey{}, p)))
+		return next(c)
+	}
+}
+
+// bearer returns the token of the Authorization header (RFC 6750, section 2.1), or "".
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+type principalKey struct{}
+
+// principal returns the caller. Without one it is the zero principal, which no
+// store method permits anything.
+func principal(ctx context.Context) tenant.Principal {
+	p, _ := ctx.Value(principalKey{}).(tenant.Principal)
+	return p
+}

@@ -1,0 +1,175 @@
+package rest_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+	"github.com/spillway-gateway/spillway/openapi"
+)
+
+// described is an operation of the document that needs a token.
+type described struct {
+	id, method, path string
+}
+
+// fill puts an id into the path.
+func (d described) fill(id string) string { return strings.ReplaceAll(d.path, "{id}", id) }
+
+func operations(t *testing.T) (list []described) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.Security == nil {
+				list = append(list, described{op.OperationID, method, path})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b described) int { return strings.Compare(a.id, b.id) })
+	if len(list) < 19 {
+		t.Fatalf("only %d operations in the document", len(list))
+	}
+	return list
+}
+
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var public []string
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			if op.Security != nil {
+				public = append(public, op.OperationID)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"createToken"}, public); diff != "" {
+		t.Errorf("operations without a token (-want +got):\n%s", diff)
+	}
+}
+
+func TestPermissionTableIsTheDocument(t *testing.T) {
+	t.Parallel()
+	var documented []string
+	for _, op := range operations(t) {
+		documented = append(documented, op.id)
+	}
+	var permitted []string
+	for _, op := range tenant.Operations() {
+		permitted = append(permitted, string(op))
+	}
+	if diff := cmp.Diff(documented, permitted); diff != "" {
+		t.Errorf("(-document +permission table):\n%s", diff)
+	}
+}
+
+// foreign is what another organization has, by the collection of the path.
+type foreign map[string]string
+
+func (a *api) everything(t *testing.T) foreign {
+	t.Helper()
+	f := foreign{"providers": a.provider(t, "Theirs", "m")}
+	f["model-mappings"] = a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
+	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
+	return f
+}
+
+func (f foreign) idFor(path string) string {
+	return f[strings.Split(strings.TrimPrefix(path, adminPath), "/")[0]]
+}
+
+// bodies by operation, where one is needed; %s is an id of another organization.
+var matrixBodies = map[string]string{
+	"updateProvider":       `{}`,
+	"updateModelMapping":   `{}`,
+	"updateApiKey":         `{"disabled":true}`,
+	"rotateApiKey":         `{}`,
+	"createModelMapping":   `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
+	"reorderModelMappings": `{"entries":[{"id":"%s","priority":1}]}`,
+}
+
+// leaks calls every operation that takes an id with the id of another organization
+// and with one that does not exist, and returns where the answers differ.
+func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
+	t.Helper()
+	ask := func(op described, id string) string {
+		body := matrixBodies[op.id]
+		if strings.Contains(body, "%s") {
+			body = fmt.Sprintf(body, id)
+		}
+		r := a.call(t, op.method, op.fill(id), body)
+		return fmt.Sprint(r.status, strings.ReplaceAll(string(r.body), id, "ID"))
+	}
+	for _, op := range operations(t) {
+		id := theirs.idFor(op.path)
+		switch op.id {
+		case "createModelMapping":
+			id = theirs["providers"]
+		case "reorderModelMappings":
+		default:
+			if !strings.Contains(op.path, "{id}") {
+				continue
+			}
+		}
+		got, want := ask(op, id), ask(op, uuid.NewString())
+		if got != want || !strings.HasPrefix(want, "404") {
+			found = append(found, op.id)
+		}
+	}
+	return found
+}
+
+func TestAnotherOrganizationIsNotThere(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	theirs := a.as(t, "Other", tenant.RoleAdmin)
+	theirID := theirs.everything(t)
+	before := theirs.call(t, "GET", mappingsPath, nil).body
+	if got := a.leaks(t, theirID); len(got) != 0 {
+		t.Errorf("the answer tells whether another organization has the id: %v", got)
+	}
+	for _, path := range []string{providersPath, mappingsPath, keysPath} {
+		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
+			t.Errorf("GET %s lists another organization's: %v", path, got)
+		}
+	}
+	if diff := cmp.Diff(string(before), string(theirs.call(t, "GET", mappingsPath, nil).body)); diff != "" {
+		t.Errorf("another organization's rows changed:\n%s", diff)
+	}
+}
+
+// TestMatrixSeesAMissingPolicy takes one policy away at a time: a test of the wall
+// that stays green without the wall is no test.
+func TestMatrixSeesAMissingPolicy(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"providers", "model_mappings", "api_keys"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			a := setup(t)
+			theirID := a.as(t, "Other", tenant.RoleAdmin).everything(t)
+			if _, err := storetest.Connect(t, a.db.URL).Exec(t.Context(), `ALTER TABLE `+table+` DISABLE ROW LEVEL SECURITY`); err != nil {
+				t.Fatal(err)
+			}
+			if len(a.leaks(t, theirID)) == 0 {
+				t.Errorf("without the policy of %s every answer is still the same", table)
+			}
+		})
+	}
+}

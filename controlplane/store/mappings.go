@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+// Mappings are the model mappings of an organization.
+type Mappings struct{ db *DB }
+
+// Mappings returns the model mappings.
+func (d *DB) Mappings() Mappings { return Mappings{d} }
+
+const selectMapping = `
+	SELECT m.id, m.org_id, m.provider_id, m.model_alias, m.upstream_model, m.enabled, m.priority, m.retry_on_429_count,
+	       m.retry_on_429_max_wait_secs, m.bare_alias, m.request_timeout_secs, m.stream_idle_timeout_secs, m.source,
+	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
+	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note,
+	       p.name, p.auth_type, p.enabled, p.request_timeout_secs, p.stream_idle_timeout_secs,
+	       EXISTS (SELECT FROM model_mappings e
+	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
+	                 AND e.model_alias = m.upstream_model AND e.enabled)
+	FROM model_mappings m JOIN providers p ON p.org_id = m.org_id AND p.id = m.provider_id`
+
+func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
+	by, mod, around := &m.CreatedBy, &m.ModifiedBy, &m.Around
+	err = row.Scan(&m.ID, &m.OrganizationID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.Priority, &m.RetryOn429Count,
+		&m.RetryOn429MaxWaitSecs, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
+		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote,
+		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled,
+		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ModelEnabled)
+	return m, err
+}
+
+func getMapping(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.Mapping, error) {
+	m, err := collectOne(ctx, tx, scanMapping, selectMapping+` WHERE m.id = $1`, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return m, tenant.MappingNotFound(id)
+	}
+	return m, err
+}
+
+// List returns every mapping.
+func (s Mappings) List(ctx context.Context, by tenant.Principal) (list []tenant.Mapping, err error) {
+	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
+		list, err = collect(ctx, tx, scanMapping, selectMapping+` ORDER BY m.id`)
+		return err
+	})
+	return list, err
+}
+
+// Get returns one mapping.
+func (s Mappings) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (m tenant.Mapping, err error) {
+	err = s.db.read(ctx, by, tenant.GetModelMapping, func(tx pgx.Tx) error {
+		m, err = getMapping(ctx, tx, id)
+		return err
+	})
+	return m, err
+}
+
+// Create stores a mapping. A 1:1 enablement that exists is folded into.
+func (s Mappings) Create(ctx context.Context, by tenant.Principal, provider uuid.UUID, in tenant.MappingPatch) (m tenant.Mapping, err error) {
+	err = s.db.write(ctx, by, tenant.CreateModelMapping, func(c *change) error {
+		cfg, err := tenant.NewMapping(in)
+		if err != nil {
+			return err
+		}
+		if err := requireProvider(ctx, c, provider); err != nil {
+			return err
+		}
+		id, err := createMapping(ctx, c, provider, cfg, in)
+		if err != nil {
+			return err
+		}
+		c.changed(id, in.ChangeNote)
+		m, err = getMapping(ctx, c, id)
+		return err
+	})
+	return m, err
+}
+
+func createMapping(ctx context.Context, c *change, provider uuid.UUID, cfg tenant.MappingConfig, in tenant.MappingPatch) (uuid.UUID, error) {
+	enablement, err := findEnablement(ctx, c, provider, cfg.UpstreamModel)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	switch {
+	case !cfg.Enablement() && (enablement == nil || !enablement.Enabled):
+		return uuid.Nil, tenant.ModelNotEnabled(cfg.UpstreamModel)
+	case cfg.Enablement() && enablement != nil:
+		folded, err := enablement.Fold(in)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		return enablement.ID, updateMapping(ctx, c, enablement.ID, folded, in.ChangeNote)
+	}
+	id := newID()
+	return id, insertMapping(ctx, c, id, provider, cfg, in.ChangeNote)
+}
+
+func requireProvider(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	var found bool
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM providers WHERE id = $1)`, id).Scan(&found); err != nil {
+		return err
+	}
+	if !found {
+		return tenant.UnknownProvider(id)
+	}
+	return nil
+}
+
+// findEnablement returns the 1:1 row of a model, or nil.
+func findEnablement(ctx context.Context, tx pgx.Tx, provider uuid.UUID, model string) (*tenant.Mapping, error) {
+	m, err := collectOne(ctx, tx, scanMapping, selectMapping+` WHERE m.provider_id = $1 AND m.upstream_model = $2 AND m.model_alias = $2`, provider, model)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &m, nil
+}
+
+func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m tenant.MappingConfig, note *string) error {
+	by := c.by.Actor()
+	_, err := c.Exec(ctx, `
+		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
+			retry_on_429_max_wait_secs, bare_alias, request_timeout_secs, stream_idle_timeout_secs, source,
+			created_by_user_id, created_by_email, created_by_name, last_change_note)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		c.by.OrganizationID, id, provider, m.Alias, m.UpstreamModel, m.Enabled, m.Priority, m.RetryOn429Count,
+		m.RetryOn429MaxWaitSecs, m.BareAlias, m.Timeouts.RequestSecs, m.Timeouts.StreamIdleSecs, m.Source,
+		by.UserID, by.Email, by.Name, note)
+	return err
+}
+
+// Update changes a mapping.
+func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.MappingPatch) (m tenant.Mapping, err error) {
+	err = s.db.write(ctx, by, tenant.UpdateModelMapping, func(c *change) error {
+		before, err := getMapping(ctx, c, id)
+		if err != nil {
+			return err
+		}
+		next, err := before.Update(patch)
+		if err != nil {
+			return err
+		}
+		if before.NeedsEnablement(next) {
+			enablement, err := findEnablement(ctx, c, before.ProviderID, next.UpstreamModel)
+			if err != nil {
+				return err
+			}
+			// The row itself is no enablement once this change is made.
+			if enablement == nil || !enablement.Enabled || enablement.ID == id {
+				return tenant.ModelNotEnabled(next.UpstreamModel)
+			}
+		}
+		if err := updateMapping(ctx, c, id, next, patch.ChangeNote); err != nil {
+			return err
+		}
+		c.changed(id, patch.ChangeNote)
+		m, err = getMapping(ctx, c, id)
+		return err
+	})
+	return m, err
+}
+
+func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.MappingConfig, note *string) error {
+	by := c.by.Actor()
+	_, err := c.Exec(ctx, `
+		UPDATE model_mappings SET model_alias = $2, upstream_model = $3, enabled = $4, priority = $5, retry_on_429_count = $6,
+			retry_on_429_max_wait_secs = $7, bare_alias = $8, request_timeout_secs = $9, stream_idle_timeout_secs = $10, source = $11,
+			updated_at = now(), last_modified_at = now(),
+			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15
+		WHERE id = $1`,
+		id, m.Alias, m.UpstreamModel, m.Enabled, m.Priority, m.RetryOn429Count,
+		m.RetryOn429MaxWaitSecs, m.BareAlias, m.Timeouts.RequestSecs, m.Timeouts.StreamIdleSecs, m.Source,
+		by.UserID, by.Email, by.Name, note)
+	return err
+}
+
+// Delete removes a mapping.
+func (s Mappings) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
+	return s.db.write(ctx, by, tenant.DeleteModelMapping, func(c *change) error {
+		tag, err := c.Exec(ctx, `DELETE FROM model_mappings WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return tenant.MappingNotFound(id)
+		}
+		c.changed(id, nil)
+		return nil
+	})
+}
+
+// Reorder sets the priority of several mappings, or of none.
+func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []tenant.Priority) error {
+	return s.db.write(ctx, by, tenant.ReorderModelMappings, func(c *change) error {
+		if err := tenant.ValidateReorder(entries); err != nil {
+			return err
+		}
+		ids, priorities := make([]uuid.UUID, len(entries)), make([]int, len(entries))
+		for i, e := range entries {
+			ids[i], priorities[i] = e.ID, e.Priority
+		}
+		actor := c.by.Actor()
+		found, err := collect(ctx, c, pgx.RowTo[uuid.UUID], `
+			UPDATE model_mappings m SET priority = e.priority, updated_at = now(), last_modified_at = now(),
+				last_modified_by_user_id = $3, last_modified_by_email = $4, last_modified_by_name = $5, last_change_note = NULL
+			FROM unnest($1::uuid[], $2::int[]) AS e (id, priority) WHERE m.id = e.id RETURNING m.id`,
+			ids, priorities, actor.UserID, actor.Email, actor.Name)
+		if err != nil {
+			return err
+		}
+		if missing, ok := firstMissing(ids, found); ok {
+			return tenant.MappingNotFound(missing)
+		}
+		c.changedMany()
+		return nil
+	})
+}
+
+func firstMissing(want, have []uuid.UUID) (uuid.UUID, bool) {
+	seen := make(map[uuid.UUID]bool, len(have))
+	for _, id := range have {
+		seen[id] = true
+	}
+	for _, id := range want {
+		if !seen[id] {
+			return id, true
+		}
+	}
+	return uuid.Nil, false
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+// Providers are the providers of an organization.
+type Providers struct{ db *DB }
+
+// Providers returns the providers.
+func (d *DB) Providers() Providers { return Providers{d} }
+
+const selectProvider = `
+	SELECT p.id, p.org_id, p.name, p.model_provider, p.base_url, p.auth_type, p.settings, p.enabled, p.enforce_health_check,
+	       p.request_timeout_secs, p.stream_idle_timeout_secs, p.health_status, p.health_detail, p.health_checked_at,
+	       p.created_at, p.updated_at, p.created_by_user_id, p.created_by_email, p.created_by_name,
+	       p.last_modified_by_user_id, p.last_modified_by_email, p.last_modified_by_name, p.last_modified_at, p.last_change_note,
+	       c.id
+	FROM providers p LEFT JOIN provider_credentials c ON c.org_id = p.org_id AND c.provider_id = p.id`
+
+func scanProvider(row pgx.CollectableRow) (p tenant.Provider, err error) {
+	by, mod := &p.CreatedBy, &p.ModifiedBy
+	err = row.Scan(&p.ID, &p.OrganizationID, &p.Name, &p.Family, &p.BaseURL, &p.AuthType, &p.Settings, &p.Enabled, &p.EnforceHealthCheck,
+		&p.Timeouts.RequestSecs, &p.Timeouts.StreamIdleSecs, &p.Health.Status, &p.Health.Detail, &p.Health.CheckedAt,
+		&p.CreatedAt, &p.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &p.ModifiedAt, &p.ChangeNote,
+		&p.CredentialID)
+	return p, err
+}
+
+func getProvider(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.Provider, error) {
+	p, err := collectOne(ctx, tx, scanProvider, selectProvider+` WHERE p.id = $1`, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, tenant.ProviderNotFound(id)
+	}
+	return p, err
+}
+
+// List returns every provider.
+func (s Providers) List(ctx context.Context, by tenant.Principal) (list []tenant.Provider, err error) {
+	err = s.db.read(ctx, by, tenant.ListProviders, func(tx pgx.Tx) error {
+		list, err = collect(ctx, tx, scanProvider, selectProvider+` ORDER BY p.id`)
+		return err
+	})
+	return list, err
+}
+
+// Get returns one provider.
+func (s Providers) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (p tenant.Provider, err error) {
+	err = s.db.read(ctx, by, tenant.GetProvider, func(tx pgx.Tx) error {
+		p, err = getProvider(ctx, tx, id)
+		return err
+	})
+	return p, err
+}
+
+// Create stores a provider, its sealed credential and its first mappings.
+func (s Providers) Create(ctx context.Context, by tenant.Principal, in tenant.ProviderCreate) (p tenant.Provider, err error) {
+	err = s.db.write(ctx, by, tenant.CreateProvider, func(c *change) error {
+		cfg, credential, err := in.New()
+		if err != nil {
+			return err
+		}
+		id := newID()
+		if err := insertProvider(ctx, c, id, cfg, in.ChangeNote); err != nil {
+			return err
+		}
+		if err := s.db.changeCredential(ctx, c, id, cfg.Host(), credential); err != nil {
+			return err
+		}
+		if err := insertModels(ctx, c, id, in.Models); err != nil {
+			return err
+		}
+		c.changed(id, in.ChangeNote)
+		p, err = getProvider(ctx, c, id)
+		return err
+	})
+	return p, err
+}
+
+func insertProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.ProviderConfig, note *string) error {
+	by := c.by.Actor()
+	_, err := c.Exec(ctx, `
+		INSERT INTO providers (org_id, id, name, address_name, model_provider, base_url, auth_type, settings, enabled, enforce_health_check,
+			request_timeout_secs, stream_idle_timeout_secs, created_by_user_id, created_by_email, created_by_name, last_change_note)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		c.by.OrganizationID, id, p.Name, p.AddressName(), p.Family, p.BaseURL, p.AuthType, p.Settings, p.Enabled, p.EnforceHealthCheck,
+		p.Timeouts.RequestSecs, p.Timeouts.StreamIdleSecs, by.UserID, by.Email, by.Name, note)
+	return err
+}
+
+// insertModels enables models on a new provider. A model that is named twice is
+// enabled once.
+func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []string) error {
+	done := make(map[string]bool, len(models))
+	for _, model := range models {
+		if done[model] {
+			continue
+		}
+		done[model] = true
+		m, err := tenant.NewMapping(tenant.MappingPatch{Alias: &model, UpstreamModel: &model})
+		if err != nil {
+			return tenant.InModels(err)
+		}
+		if err := insertMapping(ctx, c, newID(), provider, m, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Update changes a provider. What was found out about its connection is forgotten
+// when the change can make it untrue.
+func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.ProviderPatch) (p tenant.Provider, err error) {
+	err = s.db.write(ctx, by, tenant.UpdateProvider, func(c *change) error {
+		before, err := getProvider(ctx, c, id)
+		if err != nil {
+			return err
+		}
+		next, credential, err := before.Update(patch, before.CredentialID != nil)
+		if err != nil {
+			return err
+		}
+		reconnects := credential.Replace != nil || credential.Remove || next.BaseURL != before.BaseURL || next.AuthType != before.AuthType
+		if err := updateProvider(ctx, c, id, next, reconnects, patch.ChangeNote); err != nil {
+			return err
+		}
+		if err := s.db.changeCredential(ctx, c, id, next.Host(), credential); err != nil {
+			return err
+		}
+		c.changed(id, patch.ChangeNote)
+		p, err = getProvider(ctx, c, id)
+		return err
+	})
+	return p, err
+}
+
+func updateProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.ProviderConfig, reconnects bool, note *string) error {
+	by := c.by.Actor()
+	_, err := c.Exec(ctx, `
+		UPDATE providers SET name = $2, address_name = $3, base_url = $4, auth_type = $5, settings = $6, enabled = $7,
+			enforce_health_check = $8, request_timeout_secs = $9, stream_idle_timeout_secs = $10,
+			health_status = CASE WHEN $11::boolean THEN 'unverified' ELSE health_status END,
+			health_detail = CASE WHEN $11::boolean THEN '' ELSE health_detail END,
+			health_checked_at = CASE WHEN $11::boolean THEN NULL ELSE health_checked_at END,
+			updated_at = now(), last_modified_at = now(),
+			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15
+		WHERE id = $1`,
+		id, p.Name, p.AddressName(), p.BaseURL, p.AuthType, p.Settings, p.Enabled, p.EnforceHealthCheck,
+		p.Timeouts.RequestSecs, p.Timeouts.StreamIdleSecs, reconnects, by.UserID, by.Email, by.Name, note)
+	return err
+}
+
+// Delete removes a provider, its mappings and its credential.
+func (s Providers) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
+	return s.db.write(ctx, by, tenant.DeleteProvider, func(c *change) error {
+		tag, err := c.Exec(ctx, `DELETE FROM providers WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return tenant.ProviderNotFound(id)
+		}
+		c.changed(id, nil)
+		return nil
+	})
+}
+
+// Mappings returns every mapping of a provider.
+func (s Providers) Mappings(ctx context.Context, by tenant.Principal, id uuid.UUID) (list []tenant.Mapping, err error) {
+	err = s.db.read(ctx, by, tenant.ListProviderModelMappings, func(tx pgx.Tx) error {
+		if _, err := getProvider(ctx, tx, id); err != nil {
+			return err
+		}
+		list, err = collect(ctx, tx, scanMapping, selectMapping+` WHERE m.provider_id = $1 ORDER BY m.id`, id)
+		return err
+	})
+	return list, err
+}

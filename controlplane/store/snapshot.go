@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+// Snapshot reads everything a node needs to serve the organization, as of one
+// moment.
+func (d *DB) Snapshot(ctx context.Context, org uuid.UUID) (*node.Snapshot, error) {
+	s := &node.Snapshot{Format: node.Format, OrganizationID: org}
+	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := d.transaction(ctx, opts, ofOrg(org), func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `SELECT epoch, version FROM org_config WHERE org_id = $1`, org).Scan(&s.Epoch, &s.Version)
+		if err != nil {
+			return err
+		}
+		if s.Providers, err = snapshotProviders(ctx, tx); err != nil {
+			return err
+		}
+		if s.Mappings, err = snapshotMappings(ctx, tx); err != nil {
+			return err
+		}
+		s.Keys, err = snapshotKeys(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("snapshot of organization %s: %w", org, err)
+	}
+	return s, nil
+}
+
+func snapshotProviders(ctx context.Context, tx pgx.Tx) ([]node.Provider, error) {
+	seals, err := snapshotSeals(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := collect(ctx, tx, scanProvider, selectProvider+` ORDER BY p.id`)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]node.Provider, len(stored))
+	for i, p := range stored {
+		list[i] = node.Provider{ID: p.ID, Name: p.Name, Family: p.Family, BaseURL: p.BaseURL, AuthType: p.AuthType,
+			Settings: json.RawMessage(p.Settings), Enabled: p.Enabled, Serving: p.Serving(),
+			RequestTimeoutSecs: p.Timeouts.RequestSecs, StreamIdleTimeoutSecs: p.Timeouts.StreamIdleSecs}
+		if p.CredentialID == nil {
+			continue
+		}
+		seal, ok := seals[*p.CredentialID]
+		if !ok {
+			return nil, errors.New("provider " + p.ID.String() + " names a credential that is not there")
+		}
+		list[i].Credential = &seal
+	}
+	return list, nil
+}
+
+func snapshotSeals(ctx context.Context, tx pgx.Tx) (map[uuid.UUID]node.Sealed, error) {
+	rows, err := collect(ctx, tx, func(row pgx.CollectableRow) (s node.Sealed, err error) {
+		err = row.Scan(&s.CredentialID, &s.Version, &s.Host, &s.KeyID, &s.Ciphertext)
+		return s, err
+	}, `SELECT id, version, host, key_id, ciphertext FROM provider_credentials`)
+	seals := make(map[uuid.UUID]node.Sealed, len(rows))
+	for _, s := range rows {
+		seals[s.CredentialID] = s
+	}
+	return seals, err
+}
+
+func snapshotMappings(ctx context.Context, tx pgx.Tx) ([]node.Mapping, error) {
+	return collect(ctx, tx, func(row pgx.CollectableRow) (m node.Mapping, err error) {
+		err = row.Scan(&m.ID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.BareAlias, &m.Priority, &m.CreatedAt,
+			&m.RetryOn429Count, &m.RetryOn429MaxWaitSecs, &m.RequestTimeoutSecs, &m.StreamIdleTimeoutSecs)
+		m.CreatedAt = m.CreatedAt.UTC()
+		return m, err
+	}, `SELECT id, provider_id, model_alias, upstream_model, enabled, bare_alias, priority, created_at,
+	           retry_on_429_count, retry_on_429_max_wait_secs, request_timeout_secs, stream_idle_timeout_secs
+	    FROM model_mappings ORDER BY id`)
+}
+
+// storedKey is a key with the hashes that open it.
+type storedKey struct {
+	tenant.APIKey
+	hash, previousHash []byte
+	previousValidUntil *time.Time
+}
+
+func snapshotKeys(ctx context.Context, tx pgx.Tx) ([]node.Key, error) {
+	stored, err := collect(ctx, tx, func(row pgx.CollectableRow) (k storedKey, err error) {
+		err = row.Scan(&k.ID, &k.Name, &k.Kind, &k.UserID, &k.GroupName, &k.DisabledAt, &k.ExpiresAt,
+			&k.hash, &k.previousHash, &k.previousValidUntil)
+		return k, err
+	}, `SELECT id, name, kind, user_id, group_name, disabled_at, expires_at,
+	           hash, CASE WHEN previous_valid_until > now() THEN previous_hash END, previous_valid_until
+	    FROM api_keys WHERE revoked_at IS NULL ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]node.Key, 0, len(stored))
+	for _, k := range stored {
+		list = append(list, k.entry(k.hash, k.ExpiresAt))
+		if k.previousHash != nil {
+			list = append(list, k.entry(k.previousHash, earlier(k.ExpiresAt, *k.previousValidUntil)))
+		}
+	}
+	return list, nil
+}
+
+func (k storedKey) entry(hash []byte, expires *time.Time) node.Key {
+	e := node.Key{ID: k.ID, Hash: node.Hash(hash), Name: k.Name, Kind: k.Kind, UserID: k.UserID, Disabled: k.DisabledAt != nil}
+	if k.GroupName != nil {
+		e.GroupName = *k.GroupName
+	}
+	if expires != nil {
+		utc := expires.UTC()
+		e.ExpiresAt = &utc
+	}
+	return e
+}
+
+// earlier returns the end of a rotated secret: its grace period's, or the key's own.
+func earlier(expires *time.Time, grace time.Time) *time.Time {
+	if expires != nil && expires.Before(grace) {
+		return expires
+	}
+	return &grace
+}

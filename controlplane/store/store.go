@@ -1,0 +1,117 @@
+// Package store keeps the organizations in Postgres. Every query is here, and no
+// other package knows Postgres.
+//
+// What acts for a caller takes the principal first: the permission check, the
+// organization's wall, the version and the audit row happen inside, so that no
+// handler can forget them. See the first migration for the wall itself.
+package store
+
+import (
+	"context"
+	"crypto/hpke"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// appRole is the role of every connection; the migrations create it.
+const appRole = "spillway_app"
+
+// Config says where the database is.
+type Config struct {
+	// DatabaseURL is a postgres:// URL or a keyword/value string of a login role that
+	// is a member of spillway_app; required. pool_max_conns and the like are honored.
+	DatabaseURL string
+	// SealKey is the data plane's public key. Without it no provider credential can
+	// be stored.
+	SealKey hpke.PublicKey
+}
+
+// DB is the database. Its methods are safe for concurrent use.
+type DB struct {
+	pool    *pgxpool.Pool
+	sealKey hpke.PublicKey
+
+	listening sync.Mutex
+	listener  *pgx.Conn // nil until WaitForChange; guarded by listening
+}
+
+// Open connects, and refuses a database whose application role could pass the
+// wall between organizations. Its error is one line for the operator.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	db, err := open(ctx, cfg, appRole)
+	if err != nil {
+		return nil, fmt.Errorf("store: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return db, nil
+}
+
+func open(ctx context.Context, cfg Config, role string) (*DB, error) {
+	if cfg.DatabaseURL == "" {
+		return nil, errors.New("DatabaseURL is required")
+	}
+	pc, err := pgxpool.ParseConfig(cfg.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	params := pc.ConnConfig.RuntimeParams
+	params["role"] = role
+	setDefault(params, "application_name", "spillway")
+	// A request that hangs in the database must not hold its organization's lock.
+	setDefault(params, "statement_timeout", "30s")
+	setDefault(params, "lock_timeout", "10s")
+	setDefault(params, "idle_in_transaction_session_timeout", "30s")
+
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRole(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &DB{pool: pool, sealKey: cfg.SealKey}, nil
+}
+
+func setDefault(params map[string]string, name, value string) {
+	if _, ok := params[name]; !ok {
+		params[name] = value
+	}
+}
+
+// checkRole refuses a role for which row level security is no wall.
+func checkRole(ctx context.Context, pool *pgxpool.Pool) error {
+	var role string
+	var super, bypass, owns, migrated bool
+	err := pool.QueryRow(ctx, `
+		SELECT r.rolname, r.rolsuper, r.rolbypassrls,
+		       EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		               WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p', 'v', 'm') AND c.relowner = r.oid),
+		       to_regclass('public.org_config') IS NOT NULL
+		FROM pg_roles r WHERE r.rolname = current_user`).Scan(&role, &super, &bypass, &owns, &migrated)
+	switch {
+	case err != nil:
+		return err
+	case super:
+		return fmt.Errorf("the application role %q is a superuser: organizations would not be separated", role)
+	case bypass:
+		return fmt.Errorf("the application role %q has BYPASSRLS: organizations would not be separated", role)
+	case owns:
+		return fmt.Errorf("the application role %q owns tables: it could take down the wall between organizations", role)
+	case !migrated:
+		return errors.New("the database has no schema yet: run the migrations first")
+	}
+	return nil
+}
+
+// Close closes every connection.
+func (d *DB) Close() {
+	d.listening.Lock()
+	defer d.listening.Unlock()
+	d.stopListening()
+	d.pool.Close()
+}

@@ -1,0 +1,94 @@
+package tenant
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Kind says what the caller should do about an Error.
+type Kind string
+
+// The kinds of errors. Any other error is internal: none of the caller's business.
+const (
+	KindInvalid         Kind = "invalid"         // change the value
+	KindUnprocessable   Kind = "unprocessable"   // the value does not fit its type
+	KindUnauthenticated Kind = "unauthenticated" // identify yourself
+	KindForbidden       Kind = "forbidden"       // ask someone with another role
+	KindNotFound        Kind = "not_found"       // the organization has no such thing
+	KindConflict        Kind = "conflict"        // it contradicts what is stored
+)
+
+// Error is the only error that crosses the domain. Its text is for the caller.
+type Error struct {
+	Kind    Kind
+	Message string
+	Code    string // a stable word for the case, or empty
+	Param   string // the field at fault, or empty
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Invalid is a value that fits its type but is not allowed.
+func Invalid(param, format string, args ...any) error {
+	return &Error{Kind: KindInvalid, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Conflict is a value that contradicts what is stored.
+func Conflict(param, message string) error {
+	return &Error{Kind: KindConflict, Param: param, Message: message}
+}
+
+// Unauthenticated is a caller who is not known.
+func Unauthenticated(message string) error {
+	return &Error{Kind: KindUnauthenticated, Message: message}
+}
+
+// ProviderNotFound, MappingNotFound and APIKeyNotFound are for the id of the
+// request itself; a row of another organization gets the same answer.
+func ProviderNotFound(id uuid.UUID) error { return notFound("provider", id) }
+
+// MappingNotFound is like ProviderNotFound.
+func MappingNotFound(id uuid.UUID) error { return notFound("model mapping", id) }
+
+// APIKeyNotFound is like ProviderNotFound.
+func APIKeyNotFound(id uuid.UUID) error { return notFound("api key", id) }
+
+func notFound(what string, id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Message: fmt.Sprintf("%s {id: %s} not found", what, id)}
+}
+
+// UnknownProvider is for a provider that a body refers to.
+func UnknownProvider(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Param: "provider_id", Message: fmt.Sprintf("provider %s not found", id)}
+}
+
+// ProviderNameTaken is for a name that another provider answers to.
+func ProviderNameTaken() error {
+	return &Error{Kind: KindConflict, Code: "name_taken", Param: "name", Message: "A provider with this name already exists."}
+}
+
+// MappingExists is for a second row of the same alias, model and provider.
+func MappingExists() error {
+	return &Error{Kind: KindConflict, Code: "mapping_exists", Param: "model_alias",
+		Message: "A mapping of this alias to this model on this provider already exists."}
+}
+
+// ModelNotEnabled is for a route to a model without its 1:1 enablement.
+func ModelNotEnabled(upstream string) error {
+	return &Error{Kind: KindInvalid, Code: "model_not_enabled", Param: "upstream_model", Message: "Cannot route to '" + upstream +
+		"' on this provider: the model is not enabled. Enable it under LLM Configuration → Models first, then create the route."}
+}
+
+// KeyRevoked is for a change to a key that is gone for good.
+func KeyRevoked() error {
+	return &Error{Kind: KindConflict, Code: "key_revoked", Message: "the api key is revoked"}
+}
+
+// InModels says that an error is about a name in a provider's models.
+func InModels(err error) error {
+	if e, ok := err.(*Error); ok {
+		return &Error{Kind: e.Kind, Code: e.Code, Param: "models", Message: "models: " + e.Message}
+	}
+	return err
+}

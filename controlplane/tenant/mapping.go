@@ -1,0 +1,186 @@
+package tenant
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+)
+
+// Sources of a mapping.
+const (
+	SourceCatalog = "catalog"
+	SourceCustom  = "custom"
+)
+
+// Mapping is a model that is enabled on a provider (1:1), or a target of a route.
+type Mapping struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	ProviderID     uuid.UUID
+	MappingConfig
+	Around    Surroundings
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Attribution
+}
+
+// MappingConfig is the part of a mapping that an administrator sets.
+type MappingConfig struct {
+	Alias                 string
+	UpstreamModel         string
+	Enabled               bool
+	Priority              int
+	RetryOn429Count       int
+	RetryOn429MaxWaitSecs int
+	BareAlias             bool
+	Timeouts              Timeouts
+	Source                string
+}
+
+// Surroundings is what a mapping's answer shows of other rows.
+type Surroundings struct {
+	ProviderName     string
+	ProviderAuthType string
+	ProviderEnabled  bool
+	ProviderTimeouts Timeouts
+	// ModelEnabled is whether the model's 1:1 enablement exists and is enabled.
+	ModelEnabled bool
+}
+
+// MappingPatch is a change to a mapping; nil fields stay as they are.
+type MappingPatch struct {
+	Alias                 *string
+	UpstreamModel         *string
+	Enabled               *bool
+	Priority              *int
+	RetryOn429Count       *int
+	RetryOn429MaxWaitSecs *int
+	BareAlias             *bool
+	Timeouts              TimeoutsPatch
+	Source                *string
+	ChangeNote            *string
+}
+
+// Priority is one entry of a reordering.
+type Priority struct {
+	ID       uuid.UUID
+	Priority int
+}
+
+// Enablement reports whether the mapping is 1:1: it enables the model on its
+// provider, instead of routing a name to it.
+func (c MappingConfig) Enablement() bool { return c.Alias == c.UpstreamModel }
+
+// NewMapping validates a new mapping and fills in the defaults.
+func NewMapping(p MappingPatch) (MappingConfig, error) {
+	return MappingConfig{}.Fold(p)
+}
+
+// Fold is a second creation of the 1:1 enablement c: everything but the two
+// timeouts goes back to its default unless the patch sets it.
+func (c MappingConfig) Fold(p MappingPatch) (MappingConfig, error) {
+	next := MappingConfig{Enabled: true, Timeouts: c.Timeouts}
+	apply(&next.Alias, p.Alias)
+	apply(&next.UpstreamModel, p.UpstreamModel)
+	next.BareAlias, next.Source = true, SourceCustom
+	if next.Enablement() {
+		next.BareAlias, next.Source = false, SourceCatalog
+	}
+	return next.Update(p)
+}
+
+// Update returns the mapping with the patch applied.
+func (c MappingConfig) Update(p MappingPatch) (MappingConfig, error) {
+	next := c
+	apply(&next.Alias, p.Alias)
+	apply(&next.UpstreamModel, p.UpstreamModel)
+	apply(&next.Enabled, p.Enabled)
+	apply(&next.Priority, p.Priority)
+	apply(&next.RetryOn429Count, p.RetryOn429Count)
+	apply(&next.RetryOn429MaxWaitSecs, p.RetryOn429MaxWaitSecs)
+	apply(&next.BareAlias, p.BareAlias)
+	apply(&next.Source, p.Source)
+	next.Timeouts.apply(p.Timeouts)
+	if err := next.validate(); err != nil {
+		return c, err
+	}
+	return next, validateNote(p.ChangeNote)
+}
+
+func (c MappingConfig) validate() error {
+	if err := validateName("model_alias", c.Alias); err != nil {
+		return err
+	}
+	if err := validateName("upstream_model", c.UpstreamModel); err != nil {
+		return err
+	}
+	if err := between("retry_on_429_count", c.RetryOn429Count, 0, 10); err != nil {
+		return err
+	}
+	if err := between("retry_on_429_max_wait_secs", c.RetryOn429MaxWaitSecs, 0, 180); err != nil {
+		return err
+	}
+	if c.Source != SourceCatalog && c.Source != SourceCustom {
+		return Invalid("source", "source must be 'catalog' or 'custom'")
+	}
+	return c.Timeouts.validate()
+}
+
+// NeedsEnablement reports whether moving from c to next needs the 1:1 enablement
+// of next's model. A target whose model was disabled later may still be edited and
+// renamed.
+func (c MappingConfig) NeedsEnablement(next MappingConfig) bool {
+	return !next.Enablement() && (c.Enablement() || c.UpstreamModel != next.UpstreamModel)
+}
+
+// EffectiveTimeouts are the seconds that apply: the mapping's own, else the
+// provider's, else the default.
+func (m Mapping) EffectiveTimeouts() (requestSecs, streamIdleSecs int) {
+	return firstOf(m.Timeouts.RequestSecs, m.Around.ProviderTimeouts.RequestSecs, node.DefaultRequestTimeoutSecs),
+		firstOf(m.Timeouts.StreamIdleSecs, m.Around.ProviderTimeouts.StreamIdleSecs, node.DefaultStreamIdleTimeoutSecs)
+}
+
+func firstOf(own, provider *int, otherwise int) int {
+	switch {
+	case own != nil:
+		return *own
+	case provider != nil:
+		return *provider
+	}
+	return otherwise
+}
+
+// Reasons why a target cannot serve.
+const (
+	ServingDisabled              = "disabled"
+	ServingProviderDisabled      = "provider_disabled"
+	ServingProviderModelDisabled = "provider_model_disabled"
+)
+
+// ServingStatus is the first reason why the target cannot serve, or "".
+func (m Mapping) ServingStatus() string {
+	switch {
+	case !m.Enabled:
+		return ServingDisabled
+	case !m.Around.ProviderEnabled:
+		return ServingProviderDisabled
+	case !m.Around.ModelEnabled:
+		return ServingProviderModelDisabled
+	}
+	return ""
+}
+
+// ValidateReorder refuses an id that is named twice: which of its priorities is
+// meant cannot be known.
+func ValidateReorder(entries []Priority) error {
+	seen := make(map[uuid.UUID]bool, len(entries))
+	for _, e := range entries {
+		if seen[e.ID] {
+			return Invalid("entries", "model mapping %s is named twice", e.ID)
+		}
+		seen[e.ID] = true
+	}
+	return nil
+}

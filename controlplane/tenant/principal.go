@@ -1,0 +1,146 @@
+package tenant
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Role orders what a caller may do within an organization.
+type Role string
+
+// The roles, the lowest first. A role may do all that a lower one may.
+const (
+	RoleMember Role = "member"
+	RoleAdmin  Role = "admin"
+	RoleOwner  Role = "owner"
+)
+
+// rank of an unknown role is 0, below every role that exists.
+var rank = map[Role]int{RoleMember: 1, RoleAdmin: 2, RoleOwner: 3}
+
+// Valid reports whether the role exists.
+func (r Role) Valid() bool { return rank[r] > 0 }
+
+// Principal is who calls, within one organization. Exactly one of ServiceAccountID
+// and UserID is set.
+type Principal struct {
+	OrganizationID   uuid.UUID
+	ServiceAccountID uuid.UUID
+	UserID           uuid.UUID
+	Email            string
+	Name             string
+	Role             Role
+}
+
+// Subject is the id of the user or service account.
+func (p Principal) Subject() uuid.UUID {
+	if p.UserID != uuid.Nil {
+		return p.UserID
+	}
+	return p.ServiceAccountID
+}
+
+// Actor is how the principal is remembered on what it changes.
+func (p Principal) Actor() Actor {
+	var a Actor
+	if p.UserID != uuid.Nil {
+		a.UserID = &p.UserID
+	}
+	if p.Email != "" {
+		a.Email = &p.Email
+	}
+	if p.Name != "" {
+		a.Name = &p.Name
+	}
+	return a
+}
+
+// Operation is an operation of the admin API, named as its operationId.
+type Operation string
+
+// The operations that act for a principal.
+const (
+	ListProviders             Operation = "listProviders"
+	CreateProvider            Operation = "createProvider"
+	GetProvider               Operation = "getProvider"
+	UpdateProvider            Operation = "updateProvider"
+	DeleteProvider            Operation = "deleteProvider"
+	ListProviderModelMappings Operation = "listProviderModelMappings"
+	GetProviderCatalog        Operation = "getProviderCatalog"
+
+	ListModelMappings    Operation = "listModelMappings"
+	CreateModelMapping   Operation = "createModelMapping"
+	GetModelMapping      Operation = "getModelMapping"
+	UpdateModelMapping   Operation = "updateModelMapping"
+	DeleteModelMapping   Operation = "deleteModelMapping"
+	ReorderModelMappings Operation = "reorderModelMappings"
+
+	ListAPIKeys  Operation = "listApiKeys"
+	CreateAPIKey Operation = "createApiKey"
+	GetAPIKey    Operation = "getApiKey"
+	UpdateAPIKey Operation = "updateApiKey"
+	RevokeAPIKey Operation = "revokeApiKey"
+	RotateAPIKey Operation = "rotateApiKey"
+)
+
+// permissions is the least role of every operation. An operation that is not here
+// is permitted to nobody.
+var permissions = map[Operation]Role{
+	ListProviders:             RoleAdmin,
+	CreateProvider:            RoleAdmin,
+	GetProvider:               RoleAdmin,
+	UpdateProvider:            RoleAdmin,
+	DeleteProvider:            RoleAdmin,
+	ListProviderModelMappings: RoleAdmin,
+	GetProviderCatalog:        RoleAdmin,
+
+	ListModelMappings:    RoleAdmin,
+	CreateModelMapping:   RoleAdmin,
+	GetModelMapping:      RoleAdmin,
+	UpdateModelMapping:   RoleAdmin,
+	DeleteModelMapping:   RoleAdmin,
+	ReorderModelMappings: RoleAdmin,
+
+	ListAPIKeys:  RoleAdmin,
+	CreateAPIKey: RoleAdmin,
+	GetAPIKey:    RoleAdmin,
+	UpdateAPIKey: RoleAdmin,
+	RevokeAPIKey: RoleAdmin,
+	RotateAPIKey: RoleAdmin,
+}
+
+// LeastRole returns the least role that may perform op; false: the operation is
+// not in the table.
+func LeastRole(op Operation) (Role, bool) {
+	role, ok := permissions[op]
+	return role, ok
+}
+
+// Permit returns nil when the principal may perform op.
+func (p Principal) Permit(op Operation) error {
+	least, ok := permissions[op]
+	if !ok || rank[p.Role] < rank[least] {
+		return &Error{Kind: KindForbidden, Message: "principal is not permitted to perform this action"}
+	}
+	return nil
+}
+
+// ServiceAccount is a machine that may call the admin API. Its secret is known
+// only as a SHA-256.
+type ServiceAccount struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	Name           string
+	Role           Role
+	SecretHash     [32]byte
+}
+
+// Principal is the account as a caller.
+func (a ServiceAccount) Principal() Principal {
+	return Principal{OrganizationID: a.OrganizationID, ServiceAccountID: a.ID, Name: a.Name, Role: a.Role}
+}
+
+// Operations returns every operation in the permission table, sorted.
+func Operations() []Operation { return slices.Sorted(maps.Keys(permissions)) }

@@ -1,0 +1,264 @@
+package tenant
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+)
+
+const (
+	maxBaseURLLen  = 2048
+	maxSettingsLen = 64 << 10
+	maxModels      = 1000
+)
+
+// Provider is one account at one vendor, or one endpoint that speaks a vendor's
+// dialect.
+type Provider struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	ProviderConfig
+	Health Health
+	// CredentialID names the sealed credential; nil when none is stored.
+	CredentialID *uuid.UUID
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Attribution
+}
+
+// ProviderConfig is the part of a provider that an administrator sets.
+type ProviderConfig struct {
+	Name               string
+	Family             string
+	BaseURL            string
+	AuthType           string
+	Settings           json.RawMessage // a JSON object
+	Enabled            bool
+	EnforceHealthCheck bool
+	Timeouts           Timeouts
+}
+
+// Health is what the last connection check found.
+type Health struct {
+	Status    string // unverified, healthy, unhealthy
+	Detail    string
+	CheckedAt *time.Time
+}
+
+// HealthUnhealthy is the only status that can take a provider out of service.
+const HealthUnhealthy = "unhealthy"
+
+// Serving is whether the connection check lets the provider serve.
+func (p Provider) Serving() bool {
+	return !p.EnforceHealthCheck || p.Health.Status != HealthUnhealthy
+}
+
+// ProviderPatch is a change to a provider; nil fields stay as they are.
+type ProviderPatch struct {
+	Name               *string
+	BaseURL            *string
+	AuthType           *string // also the input forms api_key and oauth_passthrough
+	APIKey             *Secret
+	Credentials        *Secret // a JSON object
+	Settings           json.RawMessage
+	Enabled            *bool
+	EnforceHealthCheck *bool
+	Timeouts           TimeoutsPatch
+	ChangeNote         *string
+}
+
+// ProviderCreate is a new provider.
+type ProviderCreate struct {
+	Family string
+	ProviderPatch
+	// Models become 1:1 mappings.
+	Models []string
+}
+
+// CredentialChange is what becomes of the stored credential.
+type CredentialChange struct {
+	// Remove says that nothing stays stored; Replace, that this is stored. Neither:
+	// it stays as it is.
+	Remove  bool
+	Replace *node.Credential
+}
+
+// New validates a new provider and fills in the defaults.
+func (c ProviderCreate) New() (ProviderConfig, CredentialChange, error) {
+	family, err := familyOf(c.Family)
+	if err != nil {
+		return ProviderConfig{}, CredentialChange{}, err
+	}
+	if len(c.Models) > maxModels {
+		return ProviderConfig{}, CredentialChange{}, Invalid("models", "models must have at most %d entries", maxModels)
+	}
+	blank := ProviderConfig{Family: family.Slug, AuthType: family.AuthType, Settings: json.RawMessage(`{}`), Enabled: true, EnforceHealthCheck: true}
+	return blank.Update(c.ProviderPatch, false)
+}
+
+// Update returns the provider with the patch applied, and what becomes of its
+// credential. stored is whether it has one.
+func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, CredentialChange, error) {
+	next := c
+	apply(&next.Name, p.Name)
+	apply(&next.BaseURL, p.BaseURL)
+	apply(&next.Enabled, p.Enabled)
+	apply(&next.EnforceHealthCheck, p.EnforceHealthCheck)
+	next.Timeouts.apply(p.Timeouts)
+	if p.Settings != nil {
+		next.Settings = p.Settings
+	}
+	if p.AuthType != nil {
+		family, err := familyOf(c.Family)
+		if err != nil {
+			return c, CredentialChange{}, err
+		}
+		if next.AuthType, err = family.resolveAuth(*p.AuthType); err != nil {
+			return c, CredentialChange{}, err
+		}
+	}
+	if err := next.validate(); err != nil {
+		return c, CredentialChange{}, err
+	}
+	if err := validateNote(p.ChangeNote); err != nil {
+		return c, CredentialChange{}, err
+	}
+	change, err := c.credentialChange(next, p, stored)
+	if err != nil {
+		return c, CredentialChange{}, err
+	}
+	return next, change, nil
+}
+
+func (c ProviderConfig) validate() error {
+	if err := validateName("name", c.Name); err != nil {
+		return err
+	}
+	if strings.Contains(c.Name, "/") {
+		// "<provider>/<model>" is split at the first one.
+		return Invalid("name", "name must not contain '/'")
+	}
+	if err := validateBaseURL(c.BaseURL); err != nil {
+		return err
+	}
+	if !isObject(c.Settings) {
+		return Invalid("settings", "settings must be a JSON object")
+	}
+	if len(c.Settings) > maxSettingsLen {
+		return Invalid("settings", "settings must be at most %d bytes", maxSettingsLen)
+	}
+	return c.Timeouts.validate()
+}
+
+// credentialChange decides what becomes of the stored credential when c becomes
+// next. A stored secret never follows a provider to another host, or from https to
+// http: whoever may edit a provider could read it there.
+func (c ProviderConfig) credentialChange(next ProviderConfig, p ProviderPatch, stored bool) (CredentialChange, error) {
+	kind := secretKinds[next.AuthType]
+	replace, err := newCredential(next.AuthType, p)
+	switch {
+	case err != nil:
+		return CredentialChange{}, err
+	case replace != nil:
+		return CredentialChange{Replace: replace}, nil
+	case stored && kind == secretKinds[c.AuthType]:
+		if from, to := origin(c.BaseURL), origin(next.BaseURL); !to.safeAfter(from) {
+			return CredentialChange{}, Invalid("base_url",
+				"base_url leads to another host or drops https: the stored credential is bound to %s, send the credential again in the same request", from.host)
+		}
+		return CredentialChange{}, nil
+	case kind == secretKey:
+		return CredentialChange{}, Invalid("api_key", "api_key is required for API-key auth providers")
+	case kind == secretStructured:
+		return CredentialChange{}, Invalid("credentials", "credentials are required for auth_type '%s'", next.AuthType)
+	}
+	return CredentialChange{Remove: stored}, nil
+}
+
+// newCredential returns the secret that the patch brings, or nil.
+func newCredential(auth string, p ProviderPatch) (*node.Credential, error) {
+	if p.APIKey != nil {
+		switch {
+		case secretKinds[auth] != secretKey:
+			return nil, Invalid("api_key", "api_key is not used with auth_type '%s'", auth)
+		case !headerValue(p.APIKey.Reveal()):
+			return nil, Invalid("api_key", "api_key must be printable ASCII without spaces")
+		}
+	}
+	if p.Credentials != nil {
+		switch kind := secretKinds[auth]; {
+		case kind != secretStructured && kind != secretAmbient:
+			return nil, Invalid("credentials", "credentials are not used with auth_type '%s'", auth)
+		case !isObject([]byte(p.Credentials.Reveal())):
+			return nil, Invalid("credentials", "credentials must be a JSON object")
+		}
+		return &node.Credential{Structured: json.RawMessage(p.Credentials.Reveal())}, nil
+	}
+	if p.APIKey == nil {
+		return nil, nil
+	}
+	return &node.Credential{APIKey: p.APIKey.Reveal()}, nil
+}
+
+// headerValue reports whether text can be sent as a header: anything else would
+// fail on every request, far from here.
+func headerValue(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}
+
+func isObject(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) > 0 && text[0] == '{' && json.Valid(text)
+}
+
+func validateBaseURL(text string) error {
+	if len(text) > maxBaseURLLen {
+		return Invalid("base_url", "base_url must be at most %d bytes", maxBaseURLLen)
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
+		return Invalid("base_url", "base_url must be an absolute http or https URL")
+	case u.User != nil:
+		return Invalid("base_url", "base_url must not contain a user name or password")
+	case u.RawQuery != "" || u.ForceQuery:
+		return Invalid("base_url", "base_url must not contain a query")
+	case strings.Contains(text, "#"):
+		return Invalid("base_url", "base_url must not contain a fragment")
+	case !utf8.ValidString(u.Host):
+		return Invalid("base_url", "base_url must be an absolute http or https URL")
+	}
+	return nil
+}
+
+// origin is where a base URL leads.
+type urlOrigin struct{ scheme, host string }
+
+func origin(baseURL string) urlOrigin {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return urlOrigin{}
+	}
+	return urlOrigin{u.Scheme, strings.ToLower(u.Host)}
+}
+
+func (o urlOrigin) safeAfter(before urlOrigin) bool {
+	return o.host == before.host && (o.scheme == before.scheme || o.scheme == "https")
+}
+
+// Host is the only host a credential of the provider may be sent to: host or
+// host:port of the base URL, in lower case.
+func (c ProviderConfig) Host() string { return origin(c.BaseURL).host }
+
+// AddressName is the provider's name as "<provider>/<model>" is compared: without
+// case, a space like a dash. Two providers of an organization never share it.
+func (c ProviderConfig) AddressName() string {
+	return strings.ReplaceAll(strings.ToLower(c.Name), " ", "-")
+}

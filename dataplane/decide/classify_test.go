@@ -1,0 +1,188 @@
+package decide
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+)
+
+var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+
+func TestClassifyByStatus(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]Class{
+		200: Succeeded, 201: Succeeded, 204: Succeeded, 302: BadAnswer, 400: BadRequest, 401: AuthRejected, 402: UsageLimit, 403: AuthRejected,
+		404: ModelNotFound, 405: BadRequest, 408: Timeout, 409: BadRequest, 413: BadRequest, 418: Unknown, 422: BadRequest, 429: RateLimited,
+		451: BadRequest, 499: Unknown, 500: ServerError, 502: ServerError, 503: ServerError, 504: ServerError, 520: ServerError, 529: Overloaded,
+	} {
+		if got := Classify(Evidence{Phase: Answered, Status: status}).Class; got != want {
+			t.Errorf("%d: got %s, want %s", status, got, want)
+		}
+	}
+}
+
+func TestClassifyByBody(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   Class
+	}{
+		"OpenAIQuota429":        {429, `{"error":{"message":"You exceeded your current quota, please check your plan","type":"insufficient_quota","code":"insufficient_quota"}}`, UsageLimit},
+		"Quota401NumericCode":   {401, `{"error":{"message":"You exceeded your current quota...","type":"insufficient_quota","code":401}}`, UsageLimit},
+		"Balance401":            {401, `{"error":{"message":"Insufficient balance. Manage your billing here: https://x"}}`, UsageLimit},
+		"AnthropicCredit400":    {400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing"}}`, UsageLimit},
+		"AnthropicLimits400":    {400, `{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}`, UsageLimit},
+		"AnthropicWorkspace400": {400, `{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified workspace API usage limits."}}`, UsageLimit},
+		"AnthropicEnforced429":  {429, `{"type":"error","error":{"type":"rate_limit_error","message":"x","details":{"error_code":"enforced_spend_limit_reached"}}}`, UsageLimit},
+		"CodexPlan429":          {429, `{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached"}}`, UsageLimit},
+		"Entitlement429":        {429, `{"type":"error","error":{"type":"rate_limit_error","message":"Extra usage is required for long context requests."}}`, Entitlement},
+		"GeminiMinute429":       {429, `[{"error":{"code":429,"message":"You exceeded your current quota, please retry in 52.4s","status":"RESOURCE_EXHAUSTED"}}]`, RateLimited},
+		"GeminiKey400":          {400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`, AuthRejected},
+		"GroqRetired400":        {400, `{"error":{"message":"The model has been decommissioned","type":"invalid_request_error","code":"model_decommissioned"}}`, ModelNotFound},
+		"ModelBlocked403":       {403, `{"type":"model_blocked"}`, AuthRejected},
+		"ContextLength400":      {400, `{"error":{"message":"maximum context length is 8192 tokens","type":"invalid_request_error","code":"context_length_exceeded"}}`, BadRequest},
+		"ModelNotSupported400":  {400, `{"error":{"message":"model not supported"}}`, BadRequest},
+		"OverloadedUnder500":    {500, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Overloaded},
+		"DetailOnly400":         {400, `{"detail":"Unsupported parameter: max_output_tokens"}`, BadRequest},
+		"NotJSON":               {503, `<html>upstream</html>`, ServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Classify(Evidence{Phase: Answered, Status: c.status, Body: []byte(c.body)}).Class; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestClassifyErrorInsideA200(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body string
+		want Class
+	}{
+		"AnthropicOverloaded": {`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Overloaded},
+		"RateLimit":           {`{"error":{"type":"rate_limit_error","message":"x"}}`, RateLimited},
+		"NumericCode":         {`{"error":{"code":429,"message":"x"}}`, RateLimited},
+		"Quota":               {`{"error":{"code":"insufficient_quota","message":"x"}}`, UsageLimit},
+		"CodexOverloaded":     {`{"type":"response.failed","response":{"error":{"code":"server_is_overloaded","message":"Selected model is at capacity"}}}`, Overloaded},
+		"InvalidRequest":      {`{"error":{"type":"invalid_request_error","message":"x"}}`, ServerError},
+		"Anything":            {`{"error":"x"}`, ServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Classify(Evidence{Phase: Answered, Cause: ErrorInside, Status: 200, Body: []byte(c.body)}).Class; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// The table of what each class does, as the product promises it.
+func TestClassEffects(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		evidence Evidence
+		failover bool
+		health   node.HealthKind
+	}{
+		{Evidence{Status: 401}, true, node.HealthFailure},
+		{Evidence{Status: 404}, true, ""},
+		{Evidence{Status: 429}, true, node.HealthRateLimited},
+		{Evidence{Status: 402}, true, node.HealthUsageLimit},
+		{Evidence{Status: 529}, true, node.HealthOverloaded},
+		{Evidence{Status: 500}, true, node.HealthFailure},
+		{Evidence{Status: 408}, true, node.HealthFailure},
+		{Evidence{Cause: TimedOut}, true, node.HealthFailure},
+		{Evidence{Cause: Refused}, true, node.HealthFailure},
+		{Evidence{Cause: Broken}, true, node.HealthFailure},
+		{Evidence{Cause: NotAnAnswer, Status: 200}, true, node.HealthFailure},
+		{Evidence{Cause: GatewayFault}, true, ""},
+		{Evidence{Status: 429, Body: []byte(`{"error":{"message":"Extra usage is required for long context requests."}}`)}, true, ""},
+		{Evidence{Status: 400}, false, ""},
+		{Evidence{Status: 422}, false, ""},
+		{Evidence{Status: 418}, false, ""},
+		{Evidence{Cause: CallerGone}, false, ""},
+		{Evidence{Status: 200}, false, ""},
+	} {
+		v := Classify(c.evidence)
+		if v.Failover != c.failover || v.Health != c.health {
+			t.Errorf("%+v: got failover %v, health %q, want %v, %q", c.evidence, v.Failover, v.Health, c.failover, c.health)
+		}
+	}
+}
+
+// Classify has a verdict for everything, never fails over once content came, and
+// never names an address.
+func TestClassifyIsTotal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := Evidence{
+			Phase:  Phase(rapid.IntRange(0, 3).Draw(t, "phase")),
+			Cause:  Cause(rapid.IntRange(0, 7).Draw(t, "cause")),
+			Status: rapid.IntRange(-1, 1000).Draw(t, "status"),
+			Body:   []byte(rapid.SampledFrom([]string{"", "{", `{"error":{"message":"see https://secret.example/x"}}`, `{"error":[1]}`, `[]`, "\xff"}).Draw(t, "body")),
+			Now:    now,
+		}
+		v := Classify(e)
+		if v.Class == "" {
+			t.Fatal("no class")
+		}
+		if e.Phase == Committed && v.Failover {
+			t.Fatal("fails over after content")
+		}
+		if v.RetryAfter < 0 || strings.Contains(v.Message, "secret.example") {
+			t.Fatalf("%+v", v)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		header map[string]string
+		body   string
+		want   time.Duration
+		absent bool
+	}{
+		"Seconds":          {header: map[string]string{"Retry-After": "120"}, want: 2 * time.Minute},
+		"Fraction":         {header: map[string]string{"Retry-After": "0.5"}, want: 500 * time.Millisecond},
+		"Zero":             {header: map[string]string{"Retry-After": "0"}, want: 0},
+		"Negative":         {header: map[string]string{"Retry-After": "-5"}, want: 0},
+		"Date":             {header: map[string]string{"Retry-After": now.Add(90 * time.Second).Format(http.TimeFormat)}, want: 90 * time.Second},
+		"PastDate":         {header: map[string]string{"Retry-After": now.Add(-time.Hour).Format(http.TimeFormat)}, want: 0},
+		"Huge":             {header: map[string]string{"Retry-After": "1587827"}, want: 24 * time.Hour},
+		"Infinite":         {header: map[string]string{"Retry-After": "1e400"}, absent: true},
+		"NaN":              {header: map[string]string{"Retry-After": "NaN"}, absent: true},
+		"Unit":             {header: map[string]string{"Retry-After": "120s"}, absent: true},
+		"Word":             {header: map[string]string{"Retry-After": "invalid"}, absent: true},
+		"Empty":            {header: map[string]string{"Retry-After": ""}, absent: true},
+		"Milliseconds":     {header: map[string]string{"Retry-After-Ms": "1500", "Retry-After": "2"}, want: 1500 * time.Millisecond},
+		"Google":           {body: `{"error":{"code":429,"details":[{"@type":"x"},{"retryDelay":"52s"}]}}`, want: 52 * time.Second},
+		"OpenAIExhausted":  {header: map[string]string{"X-Ratelimit-Reset-Tokens": "2m30s", "X-Ratelimit-Remaining-Tokens": "0"}, want: 150 * time.Second},
+		"OpenAINot":        {header: map[string]string{"X-Ratelimit-Reset-Tokens": "2m30s", "X-Ratelimit-Remaining-Tokens": "17"}, absent: true},
+		"OpenAIMillis":     {header: map[string]string{"X-Ratelimit-Reset-Requests": "12ms", "X-Ratelimit-Remaining-Requests": "0"}, want: 12 * time.Millisecond},
+		"ResetSeconds":     {header: map[string]string{"X-Ratelimit-Reset": "33011.38", "X-Ratelimit-Remaining": "0"}, want: 33011380 * time.Millisecond},
+		"AnthropicRFC3339": {header: map[string]string{"Anthropic-Ratelimit-Requests-Reset": now.Add(7 * time.Second).Format(time.RFC3339), "Anthropic-Ratelimit-Requests-Remaining": "0"}, want: 7 * time.Second},
+		"UnifiedRejected":  {header: map[string]string{"Anthropic-Ratelimit-Unified-Reset": "1795953660", "Anthropic-Ratelimit-Unified-Status": "rejected"}, want: time.Minute},
+		"UnifiedAllowed":   {header: map[string]string{"Anthropic-Ratelimit-Unified-Reset": "1795953660", "Anthropic-Ratelimit-Unified-Status": "allowed"}, absent: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := http.Header{}
+			for k, v := range c.header {
+				h.Set(k, v)
+			}
+			v := Classify(Evidence{Status: 429, Header: h, Body: []byte(c.body), Now: now})
+			if v.HasRetry == c.absent || v.RetryAfter != c.want {
+				t.Errorf("got %v, %v, want %v, %v", v.RetryAfter, v.HasRetry, c.want, !c.absent)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package decide
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// route makes a route of n chat targets, each on a provider of its own.
+func route(n int) *Route {
+	board, r := NewBoard(), &Route{Name: "r"}
+	for i := range n {
+		model := string(rune('a' + i))
+		r.Targets = append(r.Targets, &Target{
+			Position: i + 1, Provider: &Provider{Name: "p" + model, Dialect: llm.Chat}, UpstreamModel: model,
+			Cooldown: node.DefaultCooldown(), Health: board.Cell(HealthKey{UpstreamModel: model}),
+		})
+	}
+	return r
+}
+
+// answer is what a target is scripted to say.
+func verdict(status int) Verdict { return Classify(Evidence{Phase: Answered, Status: status, Now: now}) }
+
+// walk runs the route against one status per target; 0 is cooling down.
+func walk(r *Route, statuses ...int) (*Run, []int) {
+	run := NewRun(r, llm.Chat, 1)
+	var asked []int
+	for {
+		t, _, ok := run.Next(now)
+		if !ok {
+			return &run, asked
+		}
+		asked = append(asked, t.Position)
+		v := verdict(statuses[t.Position-1])
+		if !v.Failover {
+			return &run, asked
+		}
+		run.Fail(t, v, time.Millisecond)
+	}
+}
+
+func TestRunTriesInOrderAndSkips(t *testing.T) {
+	t.Parallel()
+	r := route(4)
+	r.Targets[0].Unservable = TargetDisabled
+	r.Targets[2].Provider.Dialect = llm.Messages
+	run, asked := walk(r, 0, 503, 0, 200)
+	if diff := cmp.Diff([]int{2, 4}, asked); diff != "" {
+		t.Error(diff)
+	}
+	if run.Failed != 1 {
+		t.Errorf("got failed %d, want 1: a skipped target is not counted", run.Failed)
+	}
+	var reasons []string
+	for _, a := range run.Attempts {
+		reasons = append(reasons, a.Outcome+" "+a.Reason)
+	}
+	want := []string{"skipped target_disabled", "failed server_error", "skipped dialect_not_supported"}
+	if diff := cmp.Diff(want, reasons); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExhausted(t *testing.T) {
+	t.Parallel()
+	cooling := func(r *Route, i int, secs int64) {
+		ms := secs * 1000
+		r.Targets[i].Health.Own(node.HealthEvent{Kind: node.HealthRateLimited, RetryAfterMillis: &ms}, 1, now)
+	}
+	for name, c := range map[string]struct {
+		prepare    func(*Route)
+		statuses   []int
+		status     int
+		retryAfter int
+	}{
+		"SharedStatus":       {nil, []int{503, 503}, 503, 0},
+		"SharedCredential":   {nil, []int{401, 401}, 401, 0},
+		"Different":          {nil, []int{503, 500}, 502, 0},
+		"AllRateLimited":     {nil, []int{429, 429}, 429, 30},
+		"LimitedAndQuota":    {nil, []int{402, 429}, 429, 30},
+		"LimitedAndFailed":   {nil, []int{429, 500}, 502, 0},
+		"AllCooling":         {func(r *Route) { cooling(r, 0, 12); cooling(r, 1, 7) }, []int{0, 0}, 429, 7},
+		"CoolingAndFailed":   {func(r *Route) { cooling(r, 0, 12) }, []int{0, 503}, 503, 0},
+		"CoolingAndDisabled": {func(r *Route) { cooling(r, 0, 12); r.Targets[1].Unservable = TargetDisabled }, []int{0, 0}, 429, 12},
+		"AllDisabled":        {func(r *Route) { r.Targets[0].Unservable, r.Targets[1].Unservable = TargetDisabled, ProviderDisabled }, []int{0, 0}, 502, 0},
+		"WrongDialect": {func(r *Route) {
+			r.Targets[0].Provider.Dialect, r.Targets[1].Provider.Dialect = llm.Messages, llm.Messages
+		}, []int{0, 0}, 400, 0},
+		"AllOverloaded": {nil, []int{529, 529}, 529, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := route(2)
+			if c.prepare != nil {
+				c.prepare(r)
+			}
+			run, _ := walk(r, c.statuses...)
+			e := run.Exhausted()
+			if e.Status != c.status || e.RetryAfter != c.retryAfter {
+				t.Errorf("got %d, Retry-After %d, want %d, %d", e.Status, e.RetryAfter, c.status, c.retryAfter)
+			}
+			if len(run.Attempts) != 2 {
+				t.Errorf("got %d attempts, want every target listed", len(run.Attempts))
+			}
+		})
+	}
+}
+
+func TestRetryWaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		maxWait  time.Duration
+		verdict  Verdict
+		from, to time.Duration
+	}{
+		"AboutASecond":         {0, Verdict{Class: RateLimited, Failover: true, RetryAfter: time.Hour, HasRetry: true}, 800 * time.Millisecond, 1200 * time.Millisecond},
+		"AsAsked":              {10 * time.Second, Verdict{Class: RateLimited, Failover: true, RetryAfter: 3 * time.Second, HasRetry: true}, 3 * time.Second, 3 * time.Second},
+		"AtMost":               {10 * time.Second, Verdict{Class: RateLimited, Failover: true, RetryAfter: time.Hour, HasRetry: true}, 10 * time.Second, 10 * time.Second},
+		"ASecondWhereNotAsked": {10 * time.Second, Verdict{Class: RateLimited, Failover: true}, time.Second, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := route(1)
+			r.Targets[0].RetryOn429, r.Targets[0].RetryMaxWait = 2, c.maxWait
+			for seed := range uint64(50) {
+				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15)
+				target, _, _ := run.Next(now)
+				for range 2 {
+					wait, again := run.Retry(target, c.verdict)
+					if !again || wait < c.from || wait > c.to {
+						t.Fatalf("got %v, %v", wait, again)
+					}
+				}
+				if _, again := run.Retry(target, c.verdict); again {
+					t.Fatal("more tries than 1 + retry_on_429_count")
+				}
+			}
+		})
+	}
+}
+
+// Whatever targets say: none is asked more than its tries allow, none is returned
+// to, none that cools is asked, and nothing follows a refusal of the request's own.
+func TestRunProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "targets")
+		r := route(n)
+		for _, target := range r.Targets {
+			target.RetryOn429 = rapid.IntRange(0, 3).Draw(t, "retries")
+			if rapid.Bool().Draw(t, "cooling") {
+				target.Health.Own(node.HealthEvent{Kind: node.HealthUsageLimit}, 1, now)
+			}
+		}
+		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"))
+		last := 0
+		for {
+			target, admission, ok := run.Next(now)
+			if !ok {
+				break
+			}
+			if target.Position <= last {
+				t.Fatal("returned to a target it had left")
+			}
+			last = target.Position
+			if h := target.Health.Health(); h.At(now) == StandingCooling {
+				t.Fatal("asked a cooling target")
+			}
+			for tries := 1; ; tries++ {
+				if tries > 1+target.RetryOn429 {
+					t.Fatal("too many tries")
+				}
+				v := verdict(rapid.SampledFrom([]int{429, 429, 500, 529, 404}).Draw(t, "status"))
+				if _, again := run.Retry(target, v); !again {
+					run.Fail(target, v, 0)
+					break
+				}
+			}
+			admission.Release()
+		}
+		if len(run.Attempts) != n {
+			t.Fatalf("%d targets, %d attempts listed", n, len(run.Attempts))
+		}
+		if e := run.Exhausted(); e.Status < 400 || e.RetryAfter < 0 || e.RetryAfter > 300 {
+			t.Fatalf("%+v", e)
+		}
+	})
+}

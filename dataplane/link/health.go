@@ -1,0 +1,139 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+)
+
+// coalesce is how long equal events of one target are gathered into one.
+const coalesce = 20 * time.Millisecond
+
+// health sends out what this node sees of its targets, and folds what all see.
+type health struct {
+	link *Link
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiting map[sameness]*outgoing
+}
+
+// sameness is what events that may be sent as one have in common.
+type sameness struct {
+	key        decide.HealthKey
+	kind       node.HealthKind
+	episode    int64
+	retryAfter int64
+}
+
+type outgoing struct {
+	key   decide.HealthKey
+	event node.HealthEvent
+}
+
+func newHealth(l *Link) *health {
+	return &health{link: l, wake: make(chan struct{}, 1), waiting: map[sameness]*outgoing{}}
+}
+
+// observe applies what an attempt says of its target to this node at once, and
+// leaves it for the bus. The success of a healthy target says nothing new, so
+// nearly every request returns at the first line.
+func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict) {
+	kind := v.Health
+	if kind == "" {
+		if v.Class != decide.Succeeded || !a.Probe() {
+			return
+		}
+		kind = node.HealthProbeOK
+	}
+	same := sameness{key: t.Health.Key, kind: kind, episode: a.Episode, retryAfter: -1}
+	if v.HasRetry {
+		same.retryAfter = v.RetryAfter.Milliseconds()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.waiting[same]
+	if out == nil {
+		out = &outgoing{key: same.key, event: node.HealthEvent{
+			ID: newID(), Node: h.link.cfg.Node, Kind: kind, ProviderID: same.key.ProviderID, UpstreamModel: same.key.UpstreamModel,
+			Reason: string(v.Class), Episode: a.Episode,
+		}}
+		if v.HasRetry {
+			out.event.RetryAfterMillis = &same.retryAfter
+		}
+		h.waiting[same] = out
+	}
+	out.event.Count++
+	t.Health.Own(out.event, 1, h.link.Now())
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+func newID() uuid.UUID {
+	id, err := uuid.NewV7()
+	if err != nil { // the system's random source is gone; nothing else works either
+		panic(err)
+	}
+	return id
+}
+
+// publish sends what waits: the first of a burst at once, the rest gathered.
+func (h *health) publish(ctx context.Context, js jetstream.JetStream) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.wake:
+		}
+		h.mu.Lock()
+		batch := h.waiting
+		h.waiting = map[sameness]*outgoing{}
+		h.mu.Unlock()
+		for _, out := range batch {
+			h.send(ctx, js, out)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(coalesce):
+		}
+	}
+}
+
+func (h *health) send(ctx context.Context, js jetstream.JetStream, out *outgoing) {
+	body, err := json.Marshal(&out.event)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		// The id makes a repeated publish one event.
+		_, err = js.Publish(ctx, node.HealthSubject(out.key.OrganizationID), body, jetstream.WithMsgID(out.event.ID.String()))
+	}
+	if err != nil {
+		h.link.cfg.Log.Warn("health event not shared", "node", h.link.cfg.Node, "error", err)
+		h.link.board.Cell(out.key).Forget(out.event.ID)
+	}
+}
+
+// fold applies one entry of the shared log.
+func (h *health) fold(m jetstream.Msg, at time.Time) {
+	var ev node.HealthEvent
+	org, err := node.OrganizationOf(m.Subject())
+	if err == nil {
+		err = json.Unmarshal(m.Data(), &ev)
+	}
+	if err != nil {
+		h.link.cfg.Log.Warn("unreadable health event", "subject", m.Subject(), "error", err)
+		return
+	}
+	key := decide.HealthKey{OrganizationID: org, ProviderID: ev.ProviderID, UpstreamModel: ev.UpstreamModel}
+	h.link.board.Cell(key).Fold(&ev, at)
+}

@@ -1,0 +1,226 @@
+// Package link is a node's side of the bus: it takes in snapshots and health
+// events, sends out acknowledgements and what the node sees of its targets, and
+// keeps the last good configuration on disk. It owns the running configuration;
+// the bus may lose everything at any time and the node serves on.
+package link
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+)
+
+// InProcess is a NATS server in the same process; nats-server's Server is one.
+type InProcess interface {
+	InProcessConn() (net.Conn, error)
+}
+
+// Config says what a Link needs.
+type Config struct {
+	// URL of the NATS server or servers, comma-separated; or InProcess, which wins.
+	URL       string
+	InProcess InProcess
+	// Node is this node's name, unique in the installation; letters, digits, '-', '_'.
+	Node string
+	// SigningKey verifies snapshots.
+	SigningKey ed25519.PublicKey
+	// Dir keeps the last good configuration; made if missing. Empty: nothing is kept.
+	Dir string
+	Log *slog.Logger
+}
+
+// Link is a node's connection to the rest of the installation.
+type Link struct {
+	cfg    Config
+	disk   *disk
+	table  atomic.Pointer[decide.Table]
+	board  *decide.Board
+	health *health
+	clock  clock
+
+	fromDisk atomic.Bool // a configuration was read at start
+	offline  atomic.Bool // the bus was given its time to answer
+	synced   sync.WaitGroup
+	replayed atomic.Bool
+}
+
+// busPatience is how long a node that has a configuration on disk waits for the
+// bus before it serves from it.
+const busPatience = time.Second
+
+// New reads the last good configuration from disk. It does not connect yet.
+func New(cfg Config) (*Link, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(cfg.SigningKey) != ed25519.PublicKeySize {
+		return nil, errors.New("link: a signing public key is needed to verify snapshots")
+	}
+	if cfg.URL == "" && cfg.InProcess == nil {
+		return nil, errors.New("link: no NATS server given")
+	}
+	l := &Link{cfg: cfg, board: decide.NewBoard()}
+	l.clock.set(time.Now())
+	l.health = newHealth(l)
+	l.table.Store(new(decide.Table))
+	if cfg.Dir == "" {
+		return l, nil
+	}
+	var err error
+	if l.disk, err = openDisk(cfg.Dir); err != nil {
+		return nil, err
+	}
+	for _, doc := range l.disk.load(cfg.SigningKey, cfg.Log) {
+		org, err := compile(doc, l.board)
+		if err != nil {
+			cfg.Log.Error("configuration on disk does not compile", "organization_id", doc.OrganizationID, "error", err)
+			continue
+		}
+		l.table.Store(l.table.Load().With(org))
+		l.fromDisk.Store(true)
+	}
+	return l, nil
+}
+
+// Table is the running configuration. A request loads it once.
+func (l *Link) Table() *decide.Table { return l.table.Load() }
+
+// Ready reports whether the node may serve: it has replayed the bus, or it has a
+// configuration from disk and the bus does not answer.
+func (l *Link) Ready() bool {
+	return l.replayed.Load() || l.fromDisk.Load() && l.offline.Load()
+}
+
+// Now is the installation's time: the bus's clock, advanced by this node's
+// monotonic one. A wrong wall clock changes nothing.
+func (l *Link) Now() time.Time { return l.clock.now() }
+
+// Observe takes the verdict on an attempt.
+func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict) {
+	l.health.observe(t, a, v)
+}
+
+// Run connects and follows the bus until ctx ends. It does not return earlier: a
+// bus that is away is waited for.
+func (l *Link) Run(ctx context.Context) error {
+	nc, err := l.connect()
+	if err != nil {
+		return fmt.Errorf("connecting to NATS: %w", err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return fmt.Errorf("JetStream: %w", err)
+	}
+	patience := time.AfterFunc(busPatience, func() { l.offline.Store(true) })
+	defer patience.Stop()
+
+	var wg sync.WaitGroup
+	l.synced.Add(2)
+	wg.Go(func() { l.synced.Wait(); l.replayed.Store(true) })
+	wg.Go(func() {
+		l.follow(ctx, js, stream{node.ConfigStream, jetstream.DeliverLastPerSubjectPolicy, func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }})
+	})
+	wg.Go(func() {
+		l.follow(ctx, js, stream{node.HealthStream, jetstream.DeliverAllPolicy, func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }})
+	})
+	wg.Go(func() { l.clock.follow(ctx, js) })
+	wg.Go(func() { l.health.publish(ctx, js) })
+	wg.Wait()
+	return nil
+}
+
+func (l *Link) connect() (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name("spillway node " + l.cfg.Node),
+		nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true),
+		nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				l.cfg.Log.Warn("bus lost", "node", l.cfg.Node, "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { l.cfg.Log.Info("bus back", "node", l.cfg.Node) }),
+	}
+	if l.cfg.InProcess != nil {
+		options = append(options, nats.InProcessServer(l.cfg.InProcess))
+	}
+	return nats.Connect(l.cfg.URL, options...)
+}
+
+type stream struct {
+	name   string
+	policy jetstream.DeliverPolicy
+	handle func(m jetstream.Msg, at time.Time)
+}
+
+// follow reads a stream with a pull ordered consumer, which goes on by itself
+// after a lost connection, and makes a new one where even that ends.
+func (l *Link) follow(ctx context.Context, js jetstream.JetStream, s stream) {
+	first := true
+	replayed := func() {
+		if first {
+			first = false
+			l.synced.Done()
+		}
+	}
+	defer replayed() // so that nobody waits for a node that stops
+	for ctx.Err() == nil {
+		err := l.read(ctx, js, s, replayed)
+		if ctx.Err() != nil {
+			return
+		}
+		l.cfg.Log.Debug("stream not readable, trying again", "node", l.cfg.Node, "stream", s.name, "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// read follows one consumer to its end. replayed is called when all that stood in
+// the stream at the start has been handled.
+func (l *Link) read(ctx context.Context, js jetstream.JetStream, s stream, replayed func()) error {
+	consumer, err := js.OrderedConsumer(ctx, s.name, jetstream.OrderedConsumerConfig{DeliverPolicy: s.policy})
+	if err != nil {
+		return err
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if info.NumPending == 0 && info.Delivered.Stream == 0 {
+		replayed()
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		s.handle(m, meta.Timestamp)
+		if meta.NumPending == 0 {
+			replayed()
+		}
+	}
+}
