@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -184,14 +185,20 @@ func moveDemo(ctx context.Context, db *store.DB, by tenant.Principal, demoURL st
 	return nil
 }
 
-// waitLive waits until every node serves the organization as it now is.
-func (s *System) waitLive(ctx context.Context, nodes []string) error {
-	org := uuid.MustParse(s.info.OrganizationID)
-	position, err := s.control.Store().Position(ctx, org)
+// WaitLive waits until every node serves the organization as it now is in the
+// database.
+func (s *System) WaitLive(ctx context.Context, organization uuid.UUID) error {
+	position, err := s.control.Store().Position(ctx, organization)
 	if err != nil {
 		return err
 	}
-	return s.control.WaitLive(ctx, org, position.Version, nodes)
+	names := make([]string, len(s.nodes))
+	for i := range names {
+		names[i] = nodeName(i)
+	}
+	return s.control.WaitLive(ctx, organization, position.Version, names)
 }
+
+func nodeName(i int) string { return "node-" + strconv.Itoa(i+1) }
 
 func publicOf(k ed25519.PrivateKey) ed25519.PublicKey { return k.Public().(ed25519.PublicKey) }

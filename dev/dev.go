@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/spillway-gateway/spillway/controlplane"
@@ -217,16 +218,14 @@ func (s *System) serve(ctx context.Context, keys Keys, front net.Listener) error
 	s.stop = stop
 	s.onStop(func() error { stop(); s.running.Wait(); return nil })
 	s.run(func() error { return s.control.Run(run) })
-	names := make([]string, s.cfg.Nodes)
-	for i := range names {
-		names[i] = "node-" + strconv.Itoa(i+1)
-		if err := s.startNode(run, keys, names[i], front); err != nil {
+	for i := range s.cfg.Nodes {
+		if err := s.startNode(run, keys, nodeName(i), front); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return s.waitLive(ctx, names)
+	return s.WaitLive(ctx, uuid.MustParse(s.info.OrganizationID))
 }
 
 // run keeps track of a part that must not end before Stop.

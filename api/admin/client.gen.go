@@ -1910,6 +1910,8 @@ type ListApiKeysResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListApiKeysResponse401Headers
 }
@@ -1927,6 +1929,11 @@ func (r ListApiKeysResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ListApiKeysResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListApiKeysResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -1978,6 +1985,8 @@ type CreateApiKeyResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateApiKeyResponse401Headers
 }
@@ -2010,6 +2019,11 @@ func (r CreateApiKeyResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r CreateApiKeyResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateApiKeyResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2062,6 +2076,8 @@ type RevokeApiKeyResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *RevokeApiKeyResponse401Headers
 }
@@ -2092,6 +2108,11 @@ func (r RevokeApiKeyResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r RevokeApiKeyResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RevokeApiKeyResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2141,6 +2162,8 @@ type GetApiKeyResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetApiKeyResponse401Headers
 }
@@ -2168,6 +2191,11 @@ func (r GetApiKeyResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r GetApiKeyResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetApiKeyResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2223,6 +2251,8 @@ type UpdateApiKeyResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *UpdateApiKeyResponse401Headers
 }
@@ -2265,6 +2295,11 @@ func (r UpdateApiKeyResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r UpdateApiKeyResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateApiKeyResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2320,6 +2355,8 @@ type RotateApiKeyResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *RotateApiKeyResponse401Headers
 }
@@ -2362,6 +2399,11 @@ func (r RotateApiKeyResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r RotateApiKeyResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RotateApiKeyResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2407,6 +2449,8 @@ type ListModelMappingsResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListModelMappingsResponse401Headers
 }
@@ -2424,6 +2468,11 @@ func (r ListModelMappingsResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ListModelMappingsResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListModelMappingsResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2479,6 +2528,8 @@ type CreateModelMappingResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateModelMappingResponse401Headers
 }
@@ -2521,6 +2572,11 @@ func (r CreateModelMappingResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r CreateModelMappingResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateModelMappingResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2577,6 +2633,8 @@ type ReorderModelMappingsResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ReorderModelMappingsResponse401Headers
 }
@@ -2617,6 +2675,11 @@ func (r ReorderModelMappingsResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r ReorderModelMappingsResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ReorderModelMappingsResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2666,6 +2729,8 @@ type DeleteModelMappingResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DeleteModelMappingResponse401Headers
 }
@@ -2693,6 +2758,11 @@ func (r DeleteModelMappingResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteModelMappingResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteModelMappingResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2742,6 +2812,8 @@ type GetModelMappingResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetModelMappingResponse401Headers
 }
@@ -2769,6 +2841,11 @@ func (r GetModelMappingResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r GetModelMappingResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetModelMappingResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2824,6 +2901,8 @@ type UpdateModelMappingResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *UpdateModelMappingResponse401Headers
 }
@@ -2866,6 +2945,11 @@ func (r UpdateModelMappingResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r UpdateModelMappingResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateModelMappingResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2911,6 +2995,8 @@ type GetProviderCatalogResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetProviderCatalogResponse401Headers
 }
@@ -2928,6 +3014,11 @@ func (r GetProviderCatalogResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r GetProviderCatalogResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetProviderCatalogResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -2973,6 +3064,8 @@ type ListProvidersResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListProvidersResponse401Headers
 }
@@ -2990,6 +3083,11 @@ func (r ListProvidersResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ListProvidersResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListProvidersResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3043,6 +3141,8 @@ type CreateProviderResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateProviderResponse401Headers
 }
@@ -3080,6 +3180,11 @@ func (r CreateProviderResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r CreateProviderResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateProviderResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3129,6 +3234,8 @@ type DeleteProviderResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DeleteProviderResponse401Headers
 }
@@ -3156,6 +3263,11 @@ func (r DeleteProviderResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteProviderResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteProviderResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3205,6 +3317,8 @@ type GetProviderResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetProviderResponse401Headers
 }
@@ -3232,6 +3346,11 @@ func (r GetProviderResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r GetProviderResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetProviderResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3287,6 +3406,8 @@ type UpdateProviderResponse struct {
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *UpdateProviderResponse401Headers
 }
@@ -3329,6 +3450,11 @@ func (r UpdateProviderResponse) GetJSON413() *TooLarge {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r UpdateProviderResponse) GetJSON422() *Unprocessable {
 	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateProviderResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3378,6 +3504,8 @@ type ListProviderModelMappingsResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListProviderModelMappingsResponse401Headers
 }
@@ -3405,6 +3533,11 @@ func (r ListProviderModelMappingsResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r ListProviderModelMappingsResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListProviderModelMappingsResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3462,6 +3595,8 @@ type CreateTokenResponse struct {
 	JSON400 *TokenRefused
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *TokenRefused
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *CreateTokenResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -3483,6 +3618,11 @@ func (r CreateTokenResponse) GetJSON400() *TokenRefused {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r CreateTokenResponse) GetJSON401() *TokenRefused {
 	return r.JSON401
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateTokenResponse) GetJSON500() *Internal {
+	return r.JSON500
 }
 
 // GetBody returns the raw response body bytes
@@ -3983,6 +4123,13 @@ func ParseListApiKeysResponse(rsp *http.Response) (*ListApiKeysResponse, error) 
 		}
 		response.JSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4057,6 +4204,13 @@ func ParseCreateApiKeyResponse(rsp *http.Response) (*CreateApiKeyResponse, error
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4127,6 +4281,13 @@ func ParseRevokeApiKeyResponse(rsp *http.Response) (*RevokeApiKeyResponse, error
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4193,6 +4354,13 @@ func ParseGetApiKeyResponse(rsp *http.Response) (*GetApiKeyResponse, error) {
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 
@@ -4282,6 +4450,13 @@ func ParseUpdateApiKeyResponse(rsp *http.Response) (*UpdateApiKeyResponse, error
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4370,6 +4545,13 @@ func ParseRotateApiKeyResponse(rsp *http.Response) (*RotateApiKeyResponse, error
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4422,6 +4604,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 			return nil, err
 		}
 		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 
@@ -4511,6 +4700,13 @@ func ParseCreateModelMappingResponse(rsp *http.Response) (*CreateModelMappingRes
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4595,6 +4791,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4662,6 +4865,13 @@ func ParseDeleteModelMappingResponse(rsp *http.Response) (*DeleteModelMappingRes
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4728,6 +4938,13 @@ func ParseGetModelMappingResponse(rsp *http.Response) (*GetModelMappingResponse,
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 
@@ -4817,6 +5034,13 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4870,6 +5094,13 @@ func ParseGetProviderCatalogResponse(rsp *http.Response) (*GetProviderCatalogRes
 		}
 		response.JSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -4922,6 +5153,13 @@ func ParseListProvidersResponse(rsp *http.Response) (*ListProvidersResponse, err
 			return nil, err
 		}
 		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 
@@ -5004,6 +5242,13 @@ func ParseCreateProviderResponse(rsp *http.Response) (*CreateProviderResponse, e
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -5071,6 +5316,13 @@ func ParseDeleteProviderResponse(rsp *http.Response) (*DeleteProviderResponse, e
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -5137,6 +5389,13 @@ func ParseGetProviderResponse(rsp *http.Response) (*GetProviderResponse, error) 
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 
@@ -5226,6 +5485,13 @@ func ParseUpdateProviderResponse(rsp *http.Response) (*UpdateProviderResponse, e
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -5293,6 +5559,13 @@ func ParseListProviderModelMappingsResponse(rsp *http.Response) (*ListProviderMo
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
 	}
 
 	switch {
@@ -5345,6 +5618,13 @@ func ParseCreateTokenResponse(rsp *http.Response) (*CreateTokenResponse, error) 
 			return nil, err
 		}
 		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
 
 	}
 

@@ -419,6 +419,8 @@ type DeletedJSONResponse struct {
 	Deleted bool `json:"deleted"`
 }
 
+type InternalJSONResponse Error
+
 type NotFoundJSONResponse Error
 
 type NotPermittedJSONResponse Error
@@ -494,6 +496,20 @@ func (response ListApiKeys403JSONResponse) VisitListApiKeysResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListApiKeys500JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -593,6 +609,20 @@ func (response CreateApiKey422JSONResponse) VisitCreateApiKeyResponse(w http.Res
 	return err
 }
 
+type CreateApiKey500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateApiKey500JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RevokeApiKeyRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -677,6 +707,20 @@ func (response RevokeApiKey404JSONResponse) VisitRevokeApiKeyResponse(w http.Res
 	return err
 }
 
+type RevokeApiKey500JSONResponse struct{ InternalJSONResponse }
+
+func (response RevokeApiKey500JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetApiKeyRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -754,6 +798,20 @@ func (response GetApiKey404JSONResponse) VisitGetApiKeyResponse(w http.ResponseW
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetApiKey500JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -882,6 +940,20 @@ func (response UpdateApiKey422JSONResponse) VisitUpdateApiKeyResponse(w http.Res
 	return err
 }
 
+type UpdateApiKey500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateApiKey500JSONResponse) VisitUpdateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RotateApiKeyRequestObject struct {
 	Id   Id `json:"id"`
 	Body *RotateApiKeyJSONRequestBody
@@ -1006,6 +1078,20 @@ func (response RotateApiKey422JSONResponse) VisitRotateApiKeyResponse(w http.Res
 	return err
 }
 
+type RotateApiKey500JSONResponse struct{ InternalJSONResponse }
+
+func (response RotateApiKey500JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListModelMappingsRequestObject struct {
 }
 
@@ -1054,6 +1140,20 @@ func (response ListModelMappings403JSONResponse) VisitListModelMappingsResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelMappings500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelMappings500JSONResponse) VisitListModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1181,6 +1281,20 @@ func (response CreateModelMapping422JSONResponse) VisitCreateModelMappingRespons
 	return err
 }
 
+type CreateModelMapping500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelMapping500JSONResponse) VisitCreateModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReorderModelMappingsRequestObject struct {
 	Body *ReorderModelMappingsJSONRequestBody
 }
@@ -1293,6 +1407,20 @@ func (response ReorderModelMappings422JSONResponse) VisitReorderModelMappingsRes
 	return err
 }
 
+type ReorderModelMappings500JSONResponse struct{ InternalJSONResponse }
+
+func (response ReorderModelMappings500JSONResponse) VisitReorderModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteModelMappingRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -1374,6 +1502,20 @@ func (response DeleteModelMapping404JSONResponse) VisitDeleteModelMappingRespons
 	return err
 }
 
+type DeleteModelMapping500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelMapping500JSONResponse) VisitDeleteModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetModelMappingRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -1451,6 +1593,20 @@ func (response GetModelMapping404JSONResponse) VisitGetModelMappingResponse(w ht
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelMapping500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelMapping500JSONResponse) VisitGetModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1579,6 +1735,20 @@ func (response UpdateModelMapping422JSONResponse) VisitUpdateModelMappingRespons
 	return err
 }
 
+type UpdateModelMapping500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelMapping500JSONResponse) VisitUpdateModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetProviderCatalogRequestObject struct {
 }
 
@@ -1631,6 +1801,20 @@ func (response GetProviderCatalog403JSONResponse) VisitGetProviderCatalogRespons
 	return err
 }
 
+type GetProviderCatalog500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetProviderCatalog500JSONResponse) VisitGetProviderCatalogResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListProvidersRequestObject struct {
 }
 
@@ -1679,6 +1863,20 @@ func (response ListProviders403JSONResponse) VisitListProvidersResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProviders500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListProviders500JSONResponse) VisitListProvidersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1792,6 +1990,20 @@ func (response CreateProvider422JSONResponse) VisitCreateProviderResponse(w http
 	return err
 }
 
+type CreateProvider500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateProvider500JSONResponse) VisitCreateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteProviderRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -1873,6 +2085,20 @@ func (response DeleteProvider404JSONResponse) VisitDeleteProviderResponse(w http
 	return err
 }
 
+type DeleteProvider500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteProvider500JSONResponse) VisitDeleteProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetProviderRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -1950,6 +2176,20 @@ func (response GetProvider404JSONResponse) VisitGetProviderResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProvider500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetProvider500JSONResponse) VisitGetProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2078,6 +2318,20 @@ func (response UpdateProvider422JSONResponse) VisitUpdateProviderResponse(w http
 	return err
 }
 
+type UpdateProvider500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateProvider500JSONResponse) VisitUpdateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListProviderModelMappingsRequestObject struct {
 	Id Id `json:"id"`
 }
@@ -2159,6 +2413,20 @@ func (response ListProviderModelMappings404JSONResponse) VisitListProviderModelM
 	return err
 }
 
+type ListProviderModelMappings500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListProviderModelMappings500JSONResponse) VisitListProviderModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateTokenRequestObject struct {
 	Body *CreateTokenFormdataRequestBody
 }
@@ -2235,6 +2503,20 @@ func (response CreateToken401JSONResponse) VisitCreateTokenResponse(w http.Respo
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateToken500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateToken500JSONResponse) VisitCreateTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -803,6 +803,9 @@ type Deleted struct {
 	Deleted bool `json:"deleted"`
 }
 
+// Internal defines model for Internal.
+type Internal = Error
+
 // NotFound defines model for NotFound.
 type NotFound = Error
 

@@ -25,6 +25,8 @@ const (
 	// lifetime of a token. A token is not looked up again, so this is also how long
 	// one outlives its account.
 	lifetime = time.Hour
+
+	maxClientIDLen = 128
 )
 
 // ErrInvalidClient is for an unknown client and for a wrong secret alike.
@@ -80,6 +82,9 @@ type claims struct {
 
 // Issue gives a service account a token. The error is ErrInvalidClient, or internal.
 func (t *Tokens) Issue(ctx context.Context, clientID, clientSecret string) (Token, error) {
+	if !plausible(clientID) {
+		return Token{}, ErrInvalidClient
+	}
 	// An unknown client is compared like a known one, against a hash that no secret has.
 	account, known, err := t.store.ServiceAccount(ctx, clientID)
 	if err != nil {
@@ -101,6 +106,11 @@ func (t *Tokens) Issue(ctx context.Context, clientID, clientSecret string) (Toke
 		return Token{}, fmt.Errorf("signing a token: %w", err)
 	}
 	return Token{Access: tenant.NewSecret(text), ExpiresIn: lifetime}, nil
+}
+
+// plausible keeps text from the database that it cannot hold.
+func plausible(clientID string) bool {
+	return len(clientID) <= maxClientIDLen && strings.IndexFunc(clientID, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
 // Verify returns who a bearer token speaks for. The error says no more than what

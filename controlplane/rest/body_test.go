@@ -89,7 +89,7 @@ func TestHeaders(t *testing.T) {
 
 func TestInternalErrorIsOpaque(t *testing.T) {
 	t.Parallel()
-	a := setup(t)
+	a := setupAlone(t)
 	a.db.Store.Close() // as if the database went away
 	r := a.call(t, "GET", providersPath, nil).want(t, 500)
 	id := r.header.Get("X-Request-Id")

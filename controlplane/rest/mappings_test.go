@@ -115,7 +115,7 @@ func TestMappingNeedsItsEnablement(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	provider := a.provider(t, "P", "on", "off")
-	other := a.provider(t, "Q", "elsewhere")
+	a.provider(t, "Q", "elsewhere")
 	enablement := map[string]string{}
 	for _, m := range a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t) {
 		enablement[m["upstream_model"].(string)] = m["id"].(string)
@@ -152,7 +152,7 @@ func TestMappingNeedsItsEnablement(t *testing.T) {
 	if got := status(); got != "disabled" {
 		t.Errorf("row disabled: got serving_status %v", got)
 	}
-	_ = other
+
 }
 
 func TestMappingFold(t *testing.T) {

@@ -35,7 +35,7 @@ const (
 	keysPath      = adminPath + "api-keys"
 )
 
-// api is a running admin API over a database of its own.
+// api is a running admin API and a caller of it.
 type api struct {
 	db  *storetest.Database
 	url string
@@ -49,13 +49,25 @@ type api struct {
 	token                  string
 }
 
+// setup returns the API for an administrator of a new organization.
 func setup(t *testing.T) *api {
+	t.Helper()
+	return setupOver(t, storetest.Shared(t))
+}
+
+// setupAlone is setup over a database of the test's own.
+func setupAlone(t *testing.T) *api {
+	t.Helper()
+	return setupOver(t, storetest.New(t))
+}
+
+func setupOver(t *testing.T, db *storetest.Database) *api {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{db: storetest.New(t), key: key, log: &logBuffer{}, answers: &logBuffer{}}
+	a := &api{db: db, key: key, log: &logBuffer{}, answers: &logBuffer{}}
 	tokens, err := identity.New(identity.Config{Store: a.db.Store, Key: key})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +97,7 @@ func (a *api) as(t *testing.T, organization string, role tenant.Role) *api {
 
 func (a *api) organization(t *testing.T, name string, role tenant.Role) (org uuid.UUID, clientID, clientSecret string) {
 	t.Helper()
-	org, err := a.db.Store.CreateOrganization(t.Context(), name)
+	org, err := a.db.Store.CreateOrganization(t.Context(), name+" "+uuid.NewString())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	for _, table := range []string{"providers", "model_mappings", "api_keys"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			a := setup(t)
+			a := setupAlone(t)
 			theirID := a.as(t, "Other", tenant.RoleAdmin).everything(t)
 			if _, err := storetest.Connect(t, a.db.URL).Exec(t.Context(), `ALTER TABLE `+table+` DISABLE ROW LEVEL SECURITY`); err != nil {
 				t.Fatal(err)

@@ -120,12 +120,10 @@ func (b *bench) measureMemory(ctx context.Context) error {
 // whatever else the machine does meanwhile falls on all of them.
 func (b *bench) measureLoad(ctx context.Context, f *fleet, chosen []scenario, rounds int) error {
 	for _, c := range chosen {
+		asked := b.able(ctx, c, f.systems)
 		for round := range rounds {
-			for i := range f.systems {
-				s := f.systems[(i+round)%len(f.systems)]
-				if !c.concerns(s.name) {
-					continue
-				}
+			for i := range asked {
+				s := asked[(i+round)%len(asked)]
 				progress("%s %d/%d %s", c.id, round+1, rounds, s.name)
 				out, err := timed(ctx, c, s)
 				if err != nil {
@@ -136,6 +134,23 @@ func (b *bench) measureLoad(ctx context.Context, f *fleet, chosen []scenario, ro
 		}
 	}
 	return nil
+}
+
+// able returns the systems that a scenario asks.
+func (b *bench) able(ctx context.Context, c scenario, systems []*system) (able []*system) {
+	for _, s := range systems {
+		if !c.concerns(s.name) {
+			continue
+		}
+		if c.probe != nil {
+			if err := c.probe(ctx, s); err != nil {
+				b.results.Notes = append(b.results.Notes, fmt.Sprintf("%s %s: not measured: %v", c.id, s.name, err))
+				continue
+			}
+		}
+		able = append(able, s)
+	}
+	return able
 }
 
 // timed runs one round and reads what it cost.

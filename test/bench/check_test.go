@@ -142,6 +142,17 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+func TestNoFigureOfFailures(t *testing.T) {
+	t.Parallel()
+	r := newResults(1)
+	r.add("json-64", spillway, sample{Requests: 100, Failed: 2, CPU: 1})
+	r.add("json-256", spillway, sample{Requests: 100, Failed: 1, CPU: 1})
+	got := r.outcomes()
+	if len(got) != 1 || got[0].Title != "JSON, 256 callers" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for args, ok := range map[string]bool{

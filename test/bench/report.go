@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -161,16 +162,35 @@ func (r *results) table() string {
 	}
 	fmt.Fprint(w, "-\t0 damaged\t0 damaged\t"+r.verdict()+"\t\n")
 	_ = w.Flush() // to memory
-	b.WriteString("\nmeasured: the gateway's figure of the baseline's, or of what the line names; KB and MB as they are.\n")
-	for _, system := range columns {
-		if d := r.damage(system); d.any() {
-			fmt.Fprintf(&b, "%s damaged streams: %s\n", system, d)
-		}
-	}
-	for _, f := range r.failures() {
-		b.WriteString(f.text + "\n")
+	b.WriteString("\n" + legend)
+	for _, line := range r.remarks() {
+		b.WriteString(line + "\n")
 	}
 	return b.String()
+}
+
+const legend = `measured: spillway's figure divided by the baseline's, or by what the line names; KB and MB as they are.
+spillway is one "spillway dev" process: its control plane, bus and demo provider are in its figures.
+`
+
+// remarks are what the figures do not say.
+func (r *results) remarks() []string {
+	lines := slices.Clone(r.Notes)
+	for _, system := range columns {
+		d := r.damage(system)
+		if !d.any() {
+			continue
+		}
+		line := fmt.Sprintf("%s damaged streams: %s", system, d)
+		if system == proxy {
+			line += " (not counted: a known fault of httputil.ReverseProxy, golang/go#40747)"
+		}
+		lines = append(lines, line)
+	}
+	for _, f := range r.failures() {
+		lines = append(lines, f.text)
+	}
+	return lines
 }
 
 func (r *results) verdict() string {

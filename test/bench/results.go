@@ -18,6 +18,7 @@ type results struct {
 	Idle    map[string]int64               `json:"idle_bytes"`
 	Samples map[string]map[string][]sample `json:"samples"` // by scenario and system, one per round
 	Rows    []outcome                      `json:"rows"`
+	Notes   []string                       `json:"notes,omitempty"`
 }
 
 func newResults(rounds int) *results {
@@ -40,7 +41,8 @@ func (r *results) write(file string) error {
 	return os.WriteFile(file, append(raw, '\n'), 0o644)
 }
 
-// median returns the middle of a figure over the rounds; ok is false without one.
+// median returns the middle of a figure over the rounds. There is none (ok is false)
+// where more than one request in a hundred failed: refusing is cheap.
 func (r *results) median(scenario, system string, figure func(sample) float64) (value float64, ok bool) {
 	samples := r.Samples[scenario][system]
 	if len(samples) == 0 {
@@ -48,6 +50,9 @@ func (r *results) median(scenario, system string, figure func(sample) float64) (
 	}
 	values := make([]float64, len(samples))
 	for i, s := range samples {
+		if s.Failed*100 > s.Requests {
+			return 0, false
+		}
 		values[i] = figure(s)
 	}
 	slices.Sort(values)

@@ -18,12 +18,12 @@ type size struct {
 
 var (
 	fullSize = size{
-		json: 8000, prompt64K: 1500, prompt1M: 100, translated: 4000, fast: 60, failing: 1190,
+		json: 10_000, prompt64K: 2000, prompt1M: 150, translated: 4000, fast: 120, failing: 1190,
 		slow: 3 * time.Second, quick: 2 * time.Second, open: []int{1000, 5000},
 	}
 	quickSize = size{
-		json: 5000, prompt64K: 800, prompt1M: 50, translated: 2000, fast: 40, failing: 530,
-		slow: 2 * time.Second, quick: time.Second, open: []int{1000},
+		json: 3000, prompt64K: 600, prompt1M: 50, translated: 1000, fast: 40, failing: 530,
+		slow: 1500 * time.Millisecond, quick: time.Second, open: []int{1000},
 	}
 )
 
@@ -36,6 +36,9 @@ type scenario struct {
 	id      string
 	systems []string // who is asked; all if nil
 	run     func(ctx context.Context, s *system) sample
+	// probe, where set, says why a system cannot be asked this at all: then it is left
+	// out, and the table says so.
+	probe func(ctx context.Context, s *system) error
 }
 
 func (c scenario) concerns(name string) bool {
@@ -46,13 +49,13 @@ func scenarios(z size, rounds int) []scenario {
 	measured := []string{proxy, plain, spillway} // direct has no process whose CPU could be read
 	asks := func(id string, callers, total, bytes int) scenario {
 		body := prompt(modelGood, bytes, false)
-		return scenario{id, measured, func(ctx context.Context, s *system) sample {
+		return scenario{id: id, systems: measured, run: func(ctx context.Context, s *system) sample {
 			return closedLoop(callers, total, func(int) error { return s.ask(ctx, chatPath, body, 0) })
 		}}
 	}
 	rate := func(id string, perSecond int, lasts time.Duration) scenario {
 		body := prompt(modelGood, 1<<10, false)
-		return scenario{id, nil, func(ctx context.Context, s *system) sample {
+		return scenario{id: id, run: func(ctx context.Context, s *system) sample {
 			return openLoop(ctx, perSecond, lasts, func() error { return s.ask(ctx, chatPath, body, 0) })
 		}}
 	}
@@ -61,18 +64,19 @@ func scenarios(z size, rounds int) []scenario {
 		failing[n] = prompt(failingRoute(n), 1<<10, false)
 	}
 	translated := messagesPrompt(modelGood, 1<<10)
+	translate := func(ctx context.Context, s *system) error { return s.ask(ctx, messagesPath, translated, 0) }
 	return []scenario{
 		asks("json-64", 64, z.json, 1<<10),
 		asks("json-256", 256, z.json, 1<<10),
 		asks("prompt-64k", 16, z.prompt64K, 64<<10),
 		asks("prompt-1m", 4, z.prompt1M, 1<<20),
-		{"sse-paced", measured, func(ctx context.Context, s *system) sample {
+		{id: "sse-paced", systems: measured, run: func(ctx context.Context, s *system) sample {
 			return s.streams(ctx, 20, 20, pacedGap/20, modelPaced, pacedEvents)
 		}},
-		{"sse-fast", measured, func(ctx context.Context, s *system) sample {
+		{id: "sse-fast", systems: measured, run: func(ctx context.Context, s *system) sample {
 			return s.streams(ctx, 20, z.fast, 0, modelGood, fastEvents)
 		}},
-		{"failover", []string{plain, spillway}, func(ctx context.Context, s *system) sample {
+		{id: "failover", systems: []string{plain, spillway}, run: func(ctx context.Context, s *system) sample {
 			return closedLoop(64, z.failing, func(int) error {
 				n := int(s.failovers.Add(1)-1) / maxFailures
 				if n >= len(failing) {
@@ -81,8 +85,8 @@ func scenarios(z size, rounds int) []scenario {
 				return s.ask(ctx, chatPath, failing[n], 1)
 			})
 		}},
-		{"translated", []string{spillway}, func(ctx context.Context, s *system) sample {
-			return closedLoop(64, z.translated, func(int) error { return s.ask(ctx, messagesPath, translated, 0) })
+		{id: "translated", systems: []string{spillway}, probe: translate, run: func(ctx context.Context, s *system) sample {
+			return closedLoop(64, z.translated, func(int) error { return translate(ctx, s) })
 		}},
 		rate("rate-200", 200, z.slow),
 		rate("rate-1000", 1000, z.quick),

@@ -1,5 +1,7 @@
 // Package storetest gives tests a real Postgres: one cluster per test process,
-// started by the first test that needs it, and a database of its own for each test.
+// started by the first test that needs it. Most tests share a database and keep
+// apart by their organizations, as callers do; a test that looks at all of them, or
+// changes the schema, has a database of its own.
 package storetest
 
 import (
@@ -21,14 +23,15 @@ import (
 	"github.com/spillway-gateway/spillway/migrations"
 )
 
-// template is the migrated database that every test's is a copy of.
-const template = "storetest_template"
+// Template is the migrated database that every test's is a copy of.
+const Template = "storetest_template"
 
 var (
 	dir      string // set by startCluster
 	cluster  = sync.OnceValues(startCluster)
 	creating sync.Mutex // Postgres copies one database at a time
 	created  atomic.Int64
+	shared   = sync.OnceValues(func() (*Database, error) { return newDatabase(context.Background()) })
 )
 
 // Main runs the tests of a package and stops the cluster:
@@ -59,10 +62,10 @@ func startCluster() (*postgres.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := createDatabase(ctx, c, `CREATE DATABASE `+template); err != nil {
+	if err := createDatabase(ctx, c, `CREATE DATABASE `+Template); err != nil {
 		return nil, err
 	}
-	return c, migrations.Up(ctx, c.URL(template))
+	return c, migrations.Up(ctx, c.URL(Template))
 }
 
 func createDatabase(ctx context.Context, c *postgres.Cluster, statement string) error {
@@ -86,35 +89,64 @@ type Database struct {
 	SuperuserURL string
 }
 
-// New returns a fresh migrated database.
-func New(t testing.TB) *Database {
+// Shared returns the database that the tests of this process share.
+func Shared(t testing.TB) *Database {
 	t.Helper()
-	url, superuserURL := Empty(t, template)
-	kem, _, _ := node.SealSuite()
-	key, err := kem.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := store.Open(t.Context(), store.Config{DatabaseURL: url, SealKey: key.PublicKey()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return &Database{Store: db, SealKey: key, URL: url, SuperuserURL: superuserURL}
-}
-
-// Empty returns a database that is a copy of another one, such as "template1".
-func Empty(t testing.TB, of string) (url, superuserURL string) {
-	t.Helper()
-	c, err := cluster()
+	d, err := shared()
 	if err != nil {
 		t.Fatalf("no Postgres for the tests: %v", err)
 	}
-	name := fmt.Sprintf("test_%d", created.Add(1))
-	if err := createDatabase(t.Context(), c, `CREATE DATABASE `+name+` TEMPLATE `+of); err != nil {
-		t.Fatal(err)
+	return d
+}
+
+// New returns a database of the test's own, migrated and empty.
+func New(t testing.TB) *Database {
+	t.Helper()
+	d, err := newDatabase(t.Context())
+	if err != nil {
+		t.Fatalf("no Postgres for the tests: %v", err)
 	}
-	return c.URL(name), c.SuperuserURL(name)
+	t.Cleanup(d.Store.Close)
+	return d
+}
+
+func newDatabase(ctx context.Context) (*Database, error) {
+	url, superuserURL, err := copyDatabase(ctx, template)
+	if err != nil {
+		return nil, err
+	}
+	kem, _, _ := node.SealSuite()
+	key, err := kem.GenerateKey()
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, store.Config{DatabaseURL: url, SealKey: key.PublicKey()})
+	if err != nil {
+		return nil, err
+	}
+	return &Database{Store: db, SealKey: key, URL: url, SuperuserURL: superuserURL}, nil
+}
+
+// Unmigrated returns a database of the test's own without any schema.
+func Unmigrated(t testing.TB) (url, superuserURL string) {
+	t.Helper()
+	url, superuserURL, err := copyDatabase(t.Context(), "template1")
+	if err != nil {
+		t.Fatalf("no Postgres for the tests: %v", err)
+	}
+	return url, superuserURL
+}
+
+func copyDatabase(ctx context.Context, of string) (url, superuserURL string, err error) {
+	c, err := cluster()
+	if err != nil {
+		return "", "", err
+	}
+	name := fmt.Sprintf("test_%d", created.Add(1))
+	if err := createDatabase(ctx, c, `CREATE DATABASE `+name+` TEMPLATE `+of); err != nil {
+		return "", "", err
+	}
+	return c.URL(name), c.SuperuserURL(name), nil
 }
 
 // Connect opens a connection that ends with the test.
@@ -128,12 +160,13 @@ func Connect(t testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// Admin creates an organization and returns an administrator of it.
-func (d *Database) Admin(t testing.TB, organization string) tenant.Principal {
+// Admin creates an organization and returns an administrator of it, by the name
+// "admin".
+func (d *Database) Admin(t testing.TB) tenant.Principal {
 	t.Helper()
-	org, err := d.Store.CreateOrganization(t.Context(), organization)
+	org, err := d.Store.CreateOrganization(t.Context(), uuid.NewString())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tenant.Principal{OrganizationID: org, ServiceAccountID: uuid.New(), Name: "admin of " + organization, Role: tenant.RoleAdmin}
+	return tenant.Principal{OrganizationID: org, ServiceAccountID: uuid.New(), Name: "admin", Role: tenant.RoleAdmin}
 }
