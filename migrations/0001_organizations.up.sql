@@ -13,8 +13,11 @@
 --   app.client_id          service_accounts: the one account that asks for a token
 --   app.org_name           organizations: the one organization of that name, for the command line
 
--- Roles belong to the cluster, so databases that are migrated at the same time meet here.
+-- Roles belong to the cluster, so databases that are migrated at the same time meet here. Before Postgres 16 a member may always
+-- become the role; since then whoever creates a role is a member at once, but may become it only when that is granted too.
 DO $$
+DECLARE
+  become text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'spillway_app') THEN
     BEGIN
@@ -23,7 +26,7 @@ BEGIN
       NULL; -- another database's migration was first
     END;
   END IF;
-  IF NOT pg_has_role(current_user, 'spillway_app', 'MEMBER') THEN
+  IF NOT pg_has_role(current_user, 'spillway_app', become) THEN
     BEGIN
       EXECUTE format('GRANT spillway_app TO %I', current_user);
     EXCEPTION WHEN unique_violation THEN

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 func TestUpDownUp(t *testing.T) {
 	t.Parallel()
-	url, _ := storetest.Unmigrated(t)
+	url, _ := storetest.Empty(t, "template1")
 	ctx := t.Context()
 	version := func(want uint) {
 		t.Helper()

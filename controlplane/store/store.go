@@ -25,6 +25,7 @@ const appRole = "spillway_app"
 type Config struct {
 	// DatabaseURL is a postgres:// URL or a keyword/value string of a login role that
 	// is a member of spillway_app; required. pool_max_conns and the like are honored.
+	// Behind a pooler it needs sessions of its own, for the role and for LISTEN.
 	DatabaseURL string
 	// SealKey is the data plane's public key. Without it no provider credential can
 	// be stored.

@@ -42,7 +42,7 @@ func newProvider(name string, models ...string) tenant.ProviderCreate {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)
-	empty, _ := storetest.Unmigrated(t)
+	empty, _ := storetest.Empty(t, "template1")
 	cases := map[string]struct {
 		url, role, want string
 	}{

@@ -84,6 +84,8 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 			s.forward() // the provider's own words, and nothing after them
 		}
 		return true, v
+	case llm.Garbled:
+		return true, s.verdict(decide.NotAnAnswer, nil)
 	case llm.Done:
 		if !s.started {
 			return true, s.verdict(decide.NotAnAnswer, nil)

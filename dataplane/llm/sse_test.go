@@ -163,6 +163,7 @@ func TestJudge(t *testing.T) {
 		"MessagesError":        {Messages, "error", `{"type":"error"}`, Failed},
 		"MessagesWithoutNames": {Messages, "", `{"type":"error"}`, Failed},
 		"MessagesUnknown":      {Messages, "new_thing", `{}`, Content},
+		"ChatGarbled":          {Chat, "", `{"id": "resp_1", "model": "`, Garbled},
 		"Comment":              {Chat, "", "", Lifecycle},
 	} {
 		t.Run(name, func(t *testing.T) {

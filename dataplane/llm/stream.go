@@ -15,6 +15,7 @@ const (
 	Content                  // some of the answer, or an event nobody here knows
 	Done                     // the protocol's own end
 	Failed                   // the provider reports an error inside the stream
+	Garbled                  // not an event of any dialect; only Judge says so
 )
 
 // Judge says what an event of a stream in dialect d means. It decodes the event;
@@ -25,6 +26,8 @@ func (d Dialect) Judge(ev Event) Meaning {
 		return m
 	case ev.Data == nil:
 		return Lifecycle
+	case !json.Valid(ev.Data):
+		return Garbled
 	case d == Messages && messagesLifecycle(ev):
 		return Lifecycle
 	case d == Chat && chatLifecycle(ev.Data):

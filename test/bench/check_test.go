@@ -103,6 +103,9 @@ func TestVerdicts(t *testing.T) {
 	put("rate-200", direct, 300)
 	put("rate-200", plain, 700)
 	put("rate-200", spillway, 740)
+	put("rate-1000", direct, 300)
+	put("rate-1000", plain, 290)
+	put("rate-1000", spillway, 400)
 	r.Idle = map[string]int64{plain: 10 << 20, spillway: 30 << 20}
 	got := map[string]string{}
 	for _, o := range r.outcomes() {
@@ -115,6 +118,8 @@ func TestVerdicts(t *testing.T) {
 		"failing over, of own single try": "1.50x goal met",
 		"added p50 at 200/s":              "1.10x goal met",
 		"added p99 at 200/s":              "- ",
+		"added p50 at 1,000/s":            "- ",
+		"added p99 at 1,000/s":            "- ",
 		"idle":                            "30 MB first landing met",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {

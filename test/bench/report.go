@@ -124,7 +124,8 @@ func (o *outcome) judge(r *results, row row, own float64) {
 	o.Measured = own
 	if row.against != nil {
 		base, ok := row.against(r)
-		if !ok || base <= 0 {
+		if !ok || base <= 0 { // noise: less than nothing was added
+			o.Measured = 0
 			return
 		}
 		o.Measured = own / base

@@ -23,7 +23,7 @@ import (
 	"github.com/spillway-gateway/spillway/migrations"
 )
 
-// Template is the migrated database that every test's is a copy of.
+// Template is the name of the migrated database that the others are copies of.
 const Template = "storetest_template"
 
 var (
@@ -111,7 +111,7 @@ func New(t testing.TB) *Database {
 }
 
 func newDatabase(ctx context.Context) (*Database, error) {
-	url, superuserURL, err := copyDatabase(ctx, template)
+	url, superuserURL, err := copyDatabase(ctx, Template)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +127,11 @@ func newDatabase(ctx context.Context) (*Database, error) {
 	return &Database{Store: db, SealKey: key, URL: url, SuperuserURL: superuserURL}, nil
 }
 
-// Unmigrated returns a database of the test's own without any schema.
-func Unmigrated(t testing.TB) (url, superuserURL string) {
+// Empty returns a database of the test's own without rows: a copy of Template, or of
+// "template1", which has no schema.
+func Empty(t testing.TB, of string) (url, superuserURL string) {
 	t.Helper()
-	url, superuserURL, err := copyDatabase(t.Context(), "template1")
+	url, superuserURL, err := copyDatabase(t.Context(), of)
 	if err != nil {
 		t.Fatalf("no Postgres for the tests: %v", err)
 	}

@@ -1,0 +1,52 @@
+# `make help` lists what there is. Every target does its own set-up.
+SHELL := /bin/sh
+GO ?= go
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(if $(shell command -v $${CC:-gcc} cc 2>/dev/null),-race,)
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run dev test check lint generated bench update clean setup build
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what running and testing need and this machine lacks
+	@command -v $(GO) >/dev/null 2>&1 || { echo "install Go 1.26 or later: https://go.dev/dl" >&2; exit 1; }
+	@sh dev/install-postgres.sh
+
+build: ## build bin/spillway
+	@mkdir -p bin
+	$(GO) build -trimpath -o bin/spillway ./cmd/spillway
+
+run: setup build ## run the whole product; flags in ARGS, e.g. make run ARGS="--nodes 2"
+	@exec bin/spillway dev $(ARGS)
+
+dev: setup build ## like run, and say all that happens
+	@exec bin/spillway dev --log-level debug $(ARGS)
+
+test: setup ## run every test
+	$(GO) test $(RACE) ./...
+
+lint: ## format, vet, staticcheck, generated code, go.mod
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt these:" >&2; echo "$$out" >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@$(MAKE) --no-print-directory generated
+
+generated: ## prove that generated code and go.mod are current
+	@$(GO) generate ./openapi
+	@$(GO) mod tidy
+	@git diff --exit-code --stat -- api/admin go.mod go.sum || { echo "generated files are not current: run make update and commit" >&2; exit 1; }
+
+check: lint test ## all that CI runs
+
+bench: setup build ## compare with the baseline of test/bench; flags in ARGS
+	$(GO) run ./test/bench -spillway bin/spillway $(ARGS)
+
+update: ## generate code again and tidy go.mod
+	$(GO) generate ./openapi
+	$(GO) mod tidy
+
+clean: ## remove what the targets made; the data in ./var stays
+	rm -rf bin .tools test/e2e/clients/node_modules
