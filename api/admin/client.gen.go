@@ -93,7 +93,7 @@ type ClientInterface interface {
 	// ListApiKeys List the gateway keys
 	//
 	// Corresponds with GET /api/llm-gateway/admin/api-keys (the `ListApiKeys` operationId).
-	ListApiKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListApiKeys(ctx context.Context, params *ListApiKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateApiKeyWithBody Create a gateway key
 	//
@@ -162,7 +162,7 @@ type ClientInterface interface {
 	// ListModelMappings List the model mappings
 	//
 	// Corresponds with GET /api/llm-gateway/admin/model-mappings (the `ListModelMappings` operationId).
-	ListModelMappings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListModelMappings(ctx context.Context, params *ListModelMappingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateModelMappingWithBody Enable a model, or add a target to a route
 	//
@@ -247,7 +247,7 @@ type ClientInterface interface {
 	// ListProviders List the providers
 	//
 	// Corresponds with GET /api/llm-gateway/admin/providers (the `ListProviders` operationId).
-	ListProviders(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListProviders(ctx context.Context, params *ListProvidersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateProviderWithBody Create a provider
 	//
@@ -306,7 +306,7 @@ type ClientInterface interface {
 	// ListProviderModelMappings List the model mappings of a provider
 	//
 	// Corresponds with GET /api/llm-gateway/admin/providers/{id}/model-mappings (the `ListProviderModelMappings` operationId).
-	ListProviderModelMappings(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ListProviderModelMappings(ctx context.Context, id Id, params *ListProviderModelMappingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTokenWithBody Get an access token for a service account
 	//
@@ -332,8 +332,8 @@ type ClientInterface interface {
 // ListApiKeys List the gateway keys
 //
 // Corresponds with GET /api/llm-gateway/admin/api-keys (the `ListApiKeys` operationId).
-func (c *Client) ListApiKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListApiKeysRequest(c.Server)
+func (c *Client) ListApiKeys(ctx context.Context, params *ListApiKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListApiKeysRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -491,8 +491,8 @@ func (c *Client) RotateApiKey(ctx context.Context, id Id, body RotateApiKeyJSONR
 // ListModelMappings List the model mappings
 //
 // Corresponds with GET /api/llm-gateway/admin/model-mappings (the `ListModelMappings` operationId).
-func (c *Client) ListModelMappings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListModelMappingsRequest(c.Server)
+func (c *Client) ListModelMappings(ctx context.Context, params *ListModelMappingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelMappingsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -676,8 +676,8 @@ func (c *Client) GetProviderCatalog(ctx context.Context, reqEditors ...RequestEd
 // ListProviders List the providers
 //
 // Corresponds with GET /api/llm-gateway/admin/providers (the `ListProviders` operationId).
-func (c *Client) ListProviders(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListProvidersRequest(c.Server)
+func (c *Client) ListProviders(ctx context.Context, params *ListProvidersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProvidersRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -805,8 +805,8 @@ func (c *Client) UpdateProvider(ctx context.Context, id Id, body UpdateProviderJ
 // ListProviderModelMappings List the model mappings of a provider
 //
 // Corresponds with GET /api/llm-gateway/admin/providers/{id}/model-mappings (the `ListProviderModelMappings` operationId).
-func (c *Client) ListProviderModelMappings(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListProviderModelMappingsRequest(c.Server, id)
+func (c *Client) ListProviderModelMappings(ctx context.Context, id Id, params *ListProviderModelMappingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProviderModelMappingsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -858,7 +858,7 @@ func (c *Client) CreateTokenWithFormdataBody(ctx context.Context, body CreateTok
 }
 
 // NewListApiKeysRequest constructs an http.Request for the ListApiKeys method
-func NewListApiKeysRequest(server string) (*http.Request, error) {
+func NewListApiKeysRequest(server string, params *ListApiKeysParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -874,6 +874,45 @@ func NewListApiKeysRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -1087,7 +1126,7 @@ func NewRotateApiKeyRequestWithBody(server string, id Id, contentType string, bo
 }
 
 // NewListModelMappingsRequest constructs an http.Request for the ListModelMappings method
-func NewListModelMappingsRequest(server string) (*http.Request, error) {
+func NewListModelMappingsRequest(server string, params *ListModelMappingsParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -1103,6 +1142,45 @@ func NewListModelMappingsRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -1336,7 +1414,7 @@ func NewGetProviderCatalogRequest(server string) (*http.Request, error) {
 }
 
 // NewListProvidersRequest constructs an http.Request for the ListProviders method
-func NewListProvidersRequest(server string) (*http.Request, error) {
+func NewListProvidersRequest(server string, params *ListProvidersParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -1352,6 +1430,45 @@ func NewListProvidersRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -1518,7 +1635,7 @@ func NewUpdateProviderRequestWithBody(server string, id Id, contentType string, 
 }
 
 // NewListProviderModelMappingsRequest constructs an http.Request for the ListProviderModelMappings method
-func NewListProviderModelMappingsRequest(server string, id Id) (*http.Request, error) {
+func NewListProviderModelMappingsRequest(server string, id Id, params *ListProviderModelMappingsParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1541,6 +1658,45 @@ func NewListProviderModelMappingsRequest(server string, id Id) (*http.Request, e
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -1640,7 +1796,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/llm-gateway/admin/api-keys (the `ListApiKeys` operationId).
-	ListApiKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListApiKeysResponse, error)
+	ListApiKeysWithResponse(ctx context.Context, params *ListApiKeysParams, reqEditors ...RequestEditorFn) (*ListApiKeysResponse, error)
 
 	// CreateApiKeyWithBodyWithResponse Create a gateway key
 	//
@@ -1715,7 +1871,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/llm-gateway/admin/model-mappings (the `ListModelMappings` operationId).
-	ListModelMappingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListModelMappingsResponse, error)
+	ListModelMappingsWithResponse(ctx context.Context, params *ListModelMappingsParams, reqEditors ...RequestEditorFn) (*ListModelMappingsResponse, error)
 
 	// CreateModelMappingWithBodyWithResponse Enable a model, or add a target to a route
 	//
@@ -1808,7 +1964,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/llm-gateway/admin/providers (the `ListProviders` operationId).
-	ListProvidersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListProvidersResponse, error)
+	ListProvidersWithResponse(ctx context.Context, params *ListProvidersParams, reqEditors ...RequestEditorFn) (*ListProvidersResponse, error)
 
 	// CreateProviderWithBodyWithResponse Create a provider
 	//
@@ -1873,7 +2029,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/llm-gateway/admin/providers/{id}/model-mappings (the `ListProviderModelMappings` operationId).
-	ListProviderModelMappingsWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*ListProviderModelMappingsResponse, error)
+	ListProviderModelMappingsWithResponse(ctx context.Context, id Id, params *ListProviderModelMappingsParams, reqEditors ...RequestEditorFn) (*ListProviderModelMappingsResponse, error)
 
 	// CreateTokenWithBodyWithResponse Get an access token for a service account
 	//
@@ -1896,6 +2052,11 @@ type ClientWithResponsesInterface interface {
 	CreateTokenWithFormdataBodyWithResponse(ctx context.Context, body CreateTokenFormdataRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 }
 
+// ListApiKeysResponse200Headers the declared response headers of an HTTP 200 response for ListApiKeys
+type ListApiKeysResponse200Headers struct {
+	Link *string
+}
+
 // ListApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListApiKeys
 type ListApiKeysResponse401Headers struct {
 	WWWAuthenticate *string
@@ -1906,12 +2067,16 @@ type ListApiKeysResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]ApiKey
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListApiKeysResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListApiKeysResponse401Headers
 }
@@ -1919,6 +2084,11 @@ type ListApiKeysResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListApiKeysResponse) GetJSON200() *[]ApiKey {
 	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListApiKeysResponse) GetJSON400() *BadRequest {
+	return r.JSON400
 }
 
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
@@ -2435,6 +2605,11 @@ func (r RotateApiKeyResponse) ContentType() string {
 	return ""
 }
 
+// ListModelMappingsResponse200Headers the declared response headers of an HTTP 200 response for ListModelMappings
+type ListModelMappingsResponse200Headers struct {
+	Link *string
+}
+
 // ListModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListModelMappings
 type ListModelMappingsResponse401Headers struct {
 	WWWAuthenticate *string
@@ -2445,12 +2620,16 @@ type ListModelMappingsResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]ModelMapping
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelMappingsResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListModelMappingsResponse401Headers
 }
@@ -2458,6 +2637,11 @@ type ListModelMappingsResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListModelMappingsResponse) GetJSON200() *[]ModelMapping {
 	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListModelMappingsResponse) GetJSON400() *BadRequest {
+	return r.JSON400
 }
 
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
@@ -3050,6 +3234,11 @@ func (r GetProviderCatalogResponse) ContentType() string {
 	return ""
 }
 
+// ListProvidersResponse200Headers the declared response headers of an HTTP 200 response for ListProviders
+type ListProvidersResponse200Headers struct {
+	Link *string
+}
+
 // ListProvidersResponse401Headers the declared response headers of an HTTP 401 response for ListProviders
 type ListProvidersResponse401Headers struct {
 	WWWAuthenticate *string
@@ -3060,12 +3249,16 @@ type ListProvidersResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]Provider
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListProvidersResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListProvidersResponse401Headers
 }
@@ -3073,6 +3266,11 @@ type ListProvidersResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListProvidersResponse) GetJSON200() *[]Provider {
 	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListProvidersResponse) GetJSON400() *BadRequest {
+	return r.JSON400
 }
 
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
@@ -3486,6 +3684,11 @@ func (r UpdateProviderResponse) ContentType() string {
 	return ""
 }
 
+// ListProviderModelMappingsResponse200Headers the declared response headers of an HTTP 200 response for ListProviderModelMappings
+type ListProviderModelMappingsResponse200Headers struct {
+	Link *string
+}
+
 // ListProviderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListProviderModelMappings
 type ListProviderModelMappingsResponse401Headers struct {
 	WWWAuthenticate *string
@@ -3506,6 +3709,8 @@ type ListProviderModelMappingsResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListProviderModelMappingsResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListProviderModelMappingsResponse401Headers
 }
@@ -3659,8 +3864,8 @@ func (r CreateTokenResponse) ContentType() string {
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/llm-gateway/admin/api-keys (the `ListApiKeys` operationId).
-func (c *ClientWithResponses) ListApiKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListApiKeysResponse, error) {
-	rsp, err := c.ListApiKeys(ctx, reqEditors...)
+func (c *ClientWithResponses) ListApiKeysWithResponse(ctx context.Context, params *ListApiKeysParams, reqEditors ...RequestEditorFn) (*ListApiKeysResponse, error) {
+	rsp, err := c.ListApiKeys(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -3788,8 +3993,8 @@ func (c *ClientWithResponses) RotateApiKeyWithResponse(ctx context.Context, id I
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/llm-gateway/admin/model-mappings (the `ListModelMappings` operationId).
-func (c *ClientWithResponses) ListModelMappingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListModelMappingsResponse, error) {
-	rsp, err := c.ListModelMappings(ctx, reqEditors...)
+func (c *ClientWithResponses) ListModelMappingsWithResponse(ctx context.Context, params *ListModelMappingsParams, reqEditors ...RequestEditorFn) (*ListModelMappingsResponse, error) {
+	rsp, err := c.ListModelMappings(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -3941,8 +4146,8 @@ func (c *ClientWithResponses) GetProviderCatalogWithResponse(ctx context.Context
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/llm-gateway/admin/providers (the `ListProviders` operationId).
-func (c *ClientWithResponses) ListProvidersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListProvidersResponse, error) {
-	rsp, err := c.ListProviders(ctx, reqEditors...)
+func (c *ClientWithResponses) ListProvidersWithResponse(ctx context.Context, params *ListProvidersParams, reqEditors ...RequestEditorFn) (*ListProvidersResponse, error) {
+	rsp, err := c.ListProviders(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4048,8 +4253,8 @@ func (c *ClientWithResponses) UpdateProviderWithResponse(ctx context.Context, id
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/llm-gateway/admin/providers/{id}/model-mappings (the `ListProviderModelMappings` operationId).
-func (c *ClientWithResponses) ListProviderModelMappingsWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*ListProviderModelMappingsResponse, error) {
-	rsp, err := c.ListProviderModelMappings(ctx, id, reqEditors...)
+func (c *ClientWithResponses) ListProviderModelMappingsWithResponse(ctx context.Context, id Id, params *ListProviderModelMappingsParams, reqEditors ...RequestEditorFn) (*ListProviderModelMappingsResponse, error) {
+	rsp, err := c.ListProviderModelMappings(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4109,6 +4314,13 @@ func ParseListApiKeysResponse(rsp *http.Response) (*ListApiKeysResponse, error) 
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4133,6 +4345,16 @@ func ParseListApiKeysResponse(rsp *http.Response) (*ListApiKeysResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListApiKeysResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListApiKeysResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -4591,6 +4813,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4615,6 +4844,16 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelMappingsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelMappingsResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -5140,6 +5379,13 @@ func ParseListProvidersResponse(rsp *http.Response) (*ListProvidersResponse, err
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5164,6 +5410,16 @@ func ParseListProvidersResponse(rsp *http.Response) (*ListProvidersResponse, err
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListProvidersResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProvidersResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -5569,6 +5825,16 @@ func ParseListProviderModelMappingsResponse(rsp *http.Response) (*ListProviderMo
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListProviderModelMappingsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProviderModelMappingsResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {

@@ -18,7 +18,7 @@ import (
 type ServerInterface interface {
 	// ListApiKeys List the gateway keys
 	// (GET /api/llm-gateway/admin/api-keys)
-	ListApiKeys(ctx echo.Context) error
+	ListApiKeys(ctx echo.Context, params ListApiKeysParams) error
 	// CreateApiKey Create a gateway key
 	// (POST /api/llm-gateway/admin/api-keys)
 	CreateApiKey(ctx echo.Context) error
@@ -36,7 +36,7 @@ type ServerInterface interface {
 	RotateApiKey(ctx echo.Context, id Id) error
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
-	ListModelMappings(ctx echo.Context) error
+	ListModelMappings(ctx echo.Context, params ListModelMappingsParams) error
 	// CreateModelMapping Enable a model, or add a target to a route
 	// (POST /api/llm-gateway/admin/model-mappings)
 	CreateModelMapping(ctx echo.Context) error
@@ -57,7 +57,7 @@ type ServerInterface interface {
 	GetProviderCatalog(ctx echo.Context) error
 	// ListProviders List the providers
 	// (GET /api/llm-gateway/admin/providers)
-	ListProviders(ctx echo.Context) error
+	ListProviders(ctx echo.Context, params ListProvidersParams) error
 	// CreateProvider Create a provider
 	// (POST /api/llm-gateway/admin/providers)
 	CreateProvider(ctx echo.Context) error
@@ -72,7 +72,7 @@ type ServerInterface interface {
 	UpdateProvider(ctx echo.Context, id Id) error
 	// ListProviderModelMappings List the model mappings of a provider
 	// (GET /api/llm-gateway/admin/providers/{id}/model-mappings)
-	ListProviderModelMappings(ctx echo.Context, id Id) error
+	ListProviderModelMappings(ctx echo.Context, id Id, params ListProviderModelMappingsParams) error
 	// CreateToken Get an access token for a service account
 	// (POST /oauth/token)
 	CreateToken(ctx echo.Context) error
@@ -87,8 +87,24 @@ type ServerInterfaceWrapper struct {
 func (w *ServerInterfaceWrapper) ListApiKeys(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListApiKeysParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ListApiKeys(ctx)
+	err = w.Handler.ListApiKeys(ctx, params)
 	return err
 }
 
@@ -169,8 +185,24 @@ func (w *ServerInterfaceWrapper) RotateApiKey(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) ListModelMappings(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelMappingsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ListModelMappings(ctx)
+	err = w.Handler.ListModelMappings(ctx, params)
 	return err
 }
 
@@ -253,8 +285,24 @@ func (w *ServerInterfaceWrapper) GetProviderCatalog(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) ListProviders(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProvidersParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ListProviders(ctx)
+	err = w.Handler.ListProviders(ctx, params)
 	return err
 }
 
@@ -326,8 +374,24 @@ func (w *ServerInterfaceWrapper) ListProviderModelMappings(ctx echo.Context) err
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProviderModelMappingsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ListProviderModelMappings(ctx, id)
+	err = w.Handler.ListProviderModelMappings(ctx, id, params)
 	return err
 }
 
@@ -449,22 +513,47 @@ type UnauthenticatedJSONResponse struct {
 type UnprocessableJSONResponse Error
 
 type ListApiKeysRequestObject struct {
+	Params ListApiKeysParams
 }
 
 type ListApiKeysResponseObject interface {
 	VisitListApiKeysResponse(w http.ResponseWriter) error
 }
 
-type ListApiKeys200JSONResponse []ApiKey
+type ListApiKeys200ResponseHeaders struct {
+	Link *string
+}
+
+type ListApiKeys200JSONResponse struct {
+	Body    []ApiKey
+	Headers ListApiKeys200ResponseHeaders
+}
 
 func (response ListApiKeys200JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListApiKeys400JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
+	w.WriteHeader(400)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1093,22 +1182,47 @@ func (response RotateApiKey500JSONResponse) VisitRotateApiKeyResponse(w http.Res
 }
 
 type ListModelMappingsRequestObject struct {
+	Params ListModelMappingsParams
 }
 
 type ListModelMappingsResponseObject interface {
 	VisitListModelMappingsResponse(w http.ResponseWriter) error
 }
 
-type ListModelMappings200JSONResponse []ModelMapping
+type ListModelMappings200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelMappings200JSONResponse struct {
+	Body    []ModelMapping
+	Headers ListModelMappings200ResponseHeaders
+}
 
 func (response ListModelMappings200JSONResponse) VisitListModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelMappings400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelMappings400JSONResponse) VisitListModelMappingsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
+	w.WriteHeader(400)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1816,22 +1930,47 @@ func (response GetProviderCatalog500JSONResponse) VisitGetProviderCatalogRespons
 }
 
 type ListProvidersRequestObject struct {
+	Params ListProvidersParams
 }
 
 type ListProvidersResponseObject interface {
 	VisitListProvidersResponse(w http.ResponseWriter) error
 }
 
-type ListProviders200JSONResponse []Provider
+type ListProviders200ResponseHeaders struct {
+	Link *string
+}
+
+type ListProviders200JSONResponse struct {
+	Body    []Provider
+	Headers ListProviders200ResponseHeaders
+}
 
 func (response ListProviders200JSONResponse) VisitListProvidersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProviders400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListProviders400JSONResponse) VisitListProvidersResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
+	w.WriteHeader(400)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2333,22 +2472,33 @@ func (response UpdateProvider500JSONResponse) VisitUpdateProviderResponse(w http
 }
 
 type ListProviderModelMappingsRequestObject struct {
-	Id Id `json:"id"`
+	Id     Id `json:"id"`
+	Params ListProviderModelMappingsParams
 }
 
 type ListProviderModelMappingsResponseObject interface {
 	VisitListProviderModelMappingsResponse(w http.ResponseWriter) error
 }
 
-type ListProviderModelMappings200JSONResponse []ModelMapping
+type ListProviderModelMappings200ResponseHeaders struct {
+	Link *string
+}
+
+type ListProviderModelMappings200JSONResponse struct {
+	Body    []ModelMapping
+	Headers ListProviderModelMappings200ResponseHeaders
+}
 
 func (response ListProviderModelMappings200JSONResponse) VisitListProviderModelMappingsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2598,8 +2748,10 @@ type strictHandler struct {
 }
 
 // ListApiKeys operation middleware
-func (sh *strictHandler) ListApiKeys(ctx echo.Context) error {
+func (sh *strictHandler) ListApiKeys(ctx echo.Context, params ListApiKeysParams) error {
 	var request ListApiKeysRequestObject
+
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.ListApiKeys(ctx.Request().Context(), request.(ListApiKeysRequestObject))
@@ -2813,8 +2965,10 @@ func (sh *strictHandler) RotateApiKey(ctx echo.Context, id Id) error {
 }
 
 // ListModelMappings operation middleware
-func (sh *strictHandler) ListModelMappings(ctx echo.Context) error {
+func (sh *strictHandler) ListModelMappings(ctx echo.Context, params ListModelMappingsParams) error {
 	var request ListModelMappingsRequestObject
+
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.ListModelMappings(ctx.Request().Context(), request.(ListModelMappingsRequestObject))
@@ -3049,8 +3203,10 @@ func (sh *strictHandler) GetProviderCatalog(ctx echo.Context) error {
 }
 
 // ListProviders operation middleware
-func (sh *strictHandler) ListProviders(ctx echo.Context) error {
+func (sh *strictHandler) ListProviders(ctx echo.Context, params ListProvidersParams) error {
 	var request ListProvidersRequestObject
+
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.ListProviders(ctx.Request().Context(), request.(ListProvidersRequestObject))
@@ -3216,10 +3372,11 @@ func (sh *strictHandler) UpdateProvider(ctx echo.Context, id Id) error {
 }
 
 // ListProviderModelMappings operation middleware
-func (sh *strictHandler) ListProviderModelMappings(ctx echo.Context, id Id) error {
+func (sh *strictHandler) ListProviderModelMappings(ctx echo.Context, id Id, params ListProviderModelMappingsParams) error {
 	var request ListProviderModelMappingsRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.ListProviderModelMappings(ctx.Request().Context(), request.(ListProviderModelMappingsRequestObject))

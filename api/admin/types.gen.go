@@ -788,8 +788,14 @@ type TokenRequest struct {
 	GrantType string `json:"grant_type"`
 }
 
+// After defines model for After.
+type After = openapi_types.UUID
+
 // Id defines model for Id.
 type Id = openapi_types.UUID
+
+// Limit defines model for Limit.
+type Limit = int
 
 // BadRequest defines model for BadRequest.
 type BadRequest = Error
@@ -823,6 +829,42 @@ type Unauthenticated = Error
 
 // Unprocessable defines model for Unprocessable.
 type Unprocessable = Error
+
+// ListApiKeysParams defines parameters for ListApiKeys.
+type ListApiKeysParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListModelMappingsParams defines parameters for ListModelMappings.
+type ListModelMappingsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListProvidersParams defines parameters for ListProviders.
+type ListProvidersParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListProviderModelMappingsParams defines parameters for ListProviderModelMappings.
+type ListProviderModelMappingsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
 
 // CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
 type CreateApiKeyJSONRequestBody = ApiKeyCreate

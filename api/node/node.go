@@ -35,9 +35,12 @@ const (
 	// HealthStream keeps the last 15 minutes of health events, in memory.
 	HealthStream   = "HEALTH"
 	HealthSubjects = "health.v1.*.*"
-	// AckSubjects is plain publish and subscribe: what a node says after it took
-	// or refused a snapshot. A lost one is said again with the next snapshot.
+	// AckSubjects is plain publish and subscribe: a JSON list of Acks that a node
+	// says after it took or refused a snapshot, and of all it serves when asked.
 	AckSubjects = "ack.v1.*"
+	// AskSubject makes every node say its Acks again; a control plane that has just
+	// begun to listen asks, since it cannot know what it missed.
+	AskSubject = "ask.v1.acks"
 )
 
 // Shard returns the shard of an organization, "00" to "63".

@@ -92,6 +92,9 @@ func (b *Bus) Run(ctx context.Context) error {
 		return fmt.Errorf("subscribing to acknowledgements: %w", err)
 	}
 	defer func() { _ = acks.Unsubscribe() }()
+	if err := nc.Publish(node.AskSubject, nil); err != nil {
+		return fmt.Errorf("asking for acknowledgements: %w", err)
+	}
 
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -104,7 +107,10 @@ func (b *Bus) connect() (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("spillway control plane"),
 		nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.ReconnectWait(200 * time.Millisecond),
-		nats.ReconnectHandler(func(*nats.Conn) { signal(b.redo) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			_ = nc.Publish(node.AskSubject, nil) // what was said meanwhile was missed
+			signal(b.redo)
+		}),
 		nats.ConnectHandler(func(*nats.Conn) { signal(b.redo) }),
 	}
 	if b.cfg.InProcess != nil {
@@ -134,19 +140,25 @@ func (b *Bus) listen(ctx context.Context) {
 	}
 }
 
-// heard takes an acknowledgement.
+// heard takes acknowledgements.
 func (b *Bus) heard(m *nats.Msg) {
-	var ack node.Ack
-	if err := json.Unmarshal(m.Data, &ack); err != nil || m.Subject != node.AckSubject(ack.Node) {
-		b.cfg.Log.Warn("unreadable acknowledgement", "subject", m.Subject)
+	var acks []node.Ack
+	if err := json.Unmarshal(m.Data, &acks); err != nil {
+		b.cfg.Log.Warn("unreadable acknowledgement", "subject", m.Subject, "error", err)
 		return
-	}
-	if ack.Code != "" {
-		b.cfg.Log.Error("a node refused a configuration", "node", ack.Node, "organization_id", ack.OrganizationID, "version", ack.Version, "code", ack.Code, "error", ack.Message)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.acks[ackKey{ack.OrganizationID, ack.Node}] = ack
+	for _, ack := range acks {
+		if m.Subject != node.AckSubject(ack.Node) {
+			b.cfg.Log.Warn("acknowledgement in another node's name", "subject", m.Subject)
+			continue
+		}
+		if ack.Code != "" {
+			b.cfg.Log.Error("a node refused a configuration", "node", ack.Node, "organization_id", ack.OrganizationID, "version", ack.Version, "code", ack.Code, "error", ack.Message)
+		}
+		b.acks[ackKey{ack.OrganizationID, ack.Node}] = ack
+	}
 	close(b.more)
 	b.more = make(chan struct{})
 }

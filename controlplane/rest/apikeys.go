@@ -7,12 +7,16 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
-func (s *server) ListApiKeys(ctx context.Context, _ admin.ListApiKeysRequestObject) (admin.ListApiKeysResponseObject, error) {
+func (s *server) ListApiKeys(ctx context.Context, r admin.ListApiKeysRequestObject) (admin.ListApiKeysResponseObject, error) {
 	list, err := s.store.APIKeys().List(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListApiKeys200JSONResponse(mapAll(list, showAPIKey)), nil
+	list, next, err := pageOf(list, apiKeyID, r.Params.Limit, r.Params.After, pathPrefix+"api-keys")
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListApiKeys200JSONResponse{Body: mapAll(list, showAPIKey), Headers: admin.ListApiKeys200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) CreateApiKey(ctx context.Context, r admin.CreateApiKeyRequestObject) (admin.CreateApiKeyResponseObject, error) {

@@ -141,11 +141,11 @@ func fitsString(schema *openapi3.Schema, value any, path string) error {
 	}
 	switch schema.Format {
 	case "uuid":
-		if _, err := uuid.Parse(text); err != nil {
+		if new(uuid.UUID).UnmarshalText([]byte(text)) != nil {
 			return misfit(path, "UUID parsing failed")
 		}
 	case "date-time":
-		if _, err := time.Parse(time.RFC3339, text); err != nil {
+		if new(time.Time).UnmarshalText([]byte(text)) != nil {
 			return misfit(path, "invalid time: expected RFC 3339, such as 2027-01-31T12:00:00Z")
 		}
 	}

@@ -3,9 +3,12 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
@@ -24,8 +27,8 @@ type operation struct {
 	public bool
 	// body is the schema of a JSON request body, or nil.
 	body *openapi3.Schema
-	// uuidParams are the path parameters that are UUIDs.
-	uuidParams []string
+	// params are those of the path and the query.
+	params []*openapi3.Parameter
 }
 
 func loadDocument() (*document, error) {
@@ -55,10 +58,8 @@ func newOperation(item *openapi3.PathItem, described *openapi3.Operation) operat
 			op.body = media.Schema.Value
 		}
 	}
-	for _, p := range append(item.Parameters, described.Parameters...) {
-		if p.Value.In == openapi3.ParameterInPath && p.Value.Schema.Value.Format == "uuid" {
-			op.uuidParams = append(op.uuidParams, p.Value.Name)
-		}
+	for _, p := range slices.Concat(item.Parameters, described.Parameters) {
+		op.params = append(op.params, p.Value)
 	}
 	return op
 }
@@ -66,6 +67,31 @@ func newOperation(item *openapi3.PathItem, described *openapi3.Operation) operat
 // echoRoute writes /a/{id} as /a/:id.
 func echoRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// checkParams refuses a parameter that the generated code could not read, in our
+// own words.
+func (op operation) checkParams(c echo.Context) error {
+	for _, p := range op.params {
+		value := c.Param(p.Name)
+		if p.In == openapi3.ParameterInQuery {
+			if !c.QueryParams().Has(p.Name) {
+				continue
+			}
+			value = c.QueryParam(p.Name)
+		}
+		switch schema := p.Schema.Value; {
+		case schema.Format == "uuid":
+			if _, err := uuid.Parse(value); err != nil {
+				return tenant.Invalid(p.Name, "%s: UUID parsing failed", p.Name)
+			}
+		case schema.Type.Is(openapi3.TypeInteger):
+			if _, err := strconv.Atoi(value); err != nil {
+				return tenant.Invalid(p.Name, "%s: invalid value, expected an integer", p.Name)
+			}
+		}
+	}
+	return nil
 }
 
 func (d *document) operation(c echo.Context) (operation, bool) {

@@ -7,12 +7,16 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
-func (s *server) ListModelMappings(ctx context.Context, _ admin.ListModelMappingsRequestObject) (admin.ListModelMappingsResponseObject, error) {
+func (s *server) ListModelMappings(ctx context.Context, r admin.ListModelMappingsRequestObject) (admin.ListModelMappingsResponseObject, error) {
 	list, err := s.store.Mappings().List(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListModelMappings200JSONResponse(mapAll(list, showMapping)), nil
+	list, next, err := pageOf(list, mappingID, r.Params.Limit, r.Params.After, pathPrefix+"model-mappings")
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListModelMappings200JSONResponse{Body: mapAll(list, showMapping), Headers: admin.ListModelMappings200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMappingRequestObject) (admin.CreateModelMappingResponseObject, error) {

@@ -8,12 +8,16 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
-func (s *server) ListProviders(ctx context.Context, _ admin.ListProvidersRequestObject) (admin.ListProvidersResponseObject, error) {
+func (s *server) ListProviders(ctx context.Context, r admin.ListProvidersRequestObject) (admin.ListProvidersResponseObject, error) {
 	list, err := s.store.Providers().List(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListProviders200JSONResponse(mapAll(list, showProvider)), nil
+	list, next, err := pageOf(list, providerID, r.Params.Limit, r.Params.After, pathPrefix+"providers")
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListProviders200JSONResponse{Body: mapAll(list, showProvider), Headers: admin.ListProviders200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) CreateProvider(ctx context.Context, r admin.CreateProviderRequestObject) (admin.CreateProviderResponseObject, error) {
@@ -71,7 +75,11 @@ func (s *server) ListProviderModelMappings(ctx context.Context, r admin.ListProv
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListProviderModelMappings200JSONResponse(mapAll(list, showMapping)), nil
+	list, next, err := pageOf(list, mappingID, r.Params.Limit, r.Params.After, pathPrefix+"providers/"+r.Id.String()+"/model-mappings")
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListProviderModelMappings200JSONResponse{Body: mapAll(list, showMapping), Headers: admin.ListProviderModelMappings200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) GetProviderCatalog(context.Context, admin.GetProviderCatalogRequestObject) (admin.GetProviderCatalogResponseObject, error) {

@@ -26,6 +26,9 @@ import (
 // maxBodyBytes bounds a request body.
 const maxBodyBytes = 1 << 20
 
+// pathPrefix starts the address of every resource.
+const pathPrefix = "/api/llm-gateway/admin/"
+
 // Config is what the API is served from.
 type Config struct {
 	Store    *store.DB        // required
@@ -75,7 +78,7 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			c.Error(err) // answers now, so that the status below is the one sent
 		}
 		s.log.Info("request", "method", c.Request().Method, "route", c.Path(), "status", c.Response().Status,
-			"duration", time.Since(begun), "request_id", id)
+			"duration", time.Since(begun), "organization", principal(c.Request().Context()).OrganizationID, "request_id", id)
 		return nil
 	}
 }
@@ -106,7 +109,7 @@ func harden(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // authenticate lets an operation through to its handler only for a principal that
-// may perform it, and with well-formed ids in its path. A path that is no operation
+// may perform it, and with parameters that can be read. A path that is no operation
 // goes on to its 404 or 405.
 func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -121,10 +124,8 @@ func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := p.Permit(op.id); err != nil {
 			return err
 		}
-		for _, name := range op.uuidParams {
-			if _, err := uuid.Parse(c.Param(name)); err != nil {
-				return tenant.Invalid(name, "%s: UUID parsing failed", name)
-			}
+		if err := op.checkParams(c); err != nil {
+			return err
 		}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), principalKey{}, p)))
 		return next(c)

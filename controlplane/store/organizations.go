@@ -17,6 +17,9 @@ import (
 // CreateOrganization creates an organization with an empty configuration. It is
 // for the command line: no request reaches it.
 func (d *DB) CreateOrganization(ctx context.Context, name string) (uuid.UUID, error) {
+	if err := tenant.ValidateName("name", name); err != nil {
+		return uuid.Nil, err
+	}
 	org := newID()
 	err := d.transaction(ctx, pgx.TxOptions{}, ofOrg(org), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO organizations (org_id, name) VALUES ($1, $2)`, org, name); err != nil {
@@ -55,8 +58,11 @@ func (d *DB) OrganizationByName(ctx context.Context, name string) (uuid.UUID, bo
 // its secret, which is stored only as a hash. It is for the command line, like
 // CreateOrganization.
 func (d *DB) CreateServiceAccount(ctx context.Context, org uuid.UUID, name string, role tenant.Role) (clientID, clientSecret string, err error) {
+	if err := tenant.ValidateName("name", name); err != nil {
+		return "", "", err
+	}
 	if !role.Valid() {
-		return "", "", fmt.Errorf("there is no role %q", role)
+		return "", "", tenant.Invalid("role", "there is no role %q", role)
 	}
 	id := newID()
 	clientID, clientSecret = "sa-"+randomText(10), randomText(32)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -68,7 +67,7 @@ func (d *DB) WaitForChange(ctx context.Context) error {
 	if err != nil && (ctx.Err() == nil || d.listener.IsClosed()) {
 		d.stopListening()
 	}
-	return errors.Join(err, ctx.Err())
+	return err
 }
 
 func (d *DB) startListening(ctx context.Context) error {

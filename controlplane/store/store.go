@@ -109,7 +109,7 @@ func checkRole(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Close closes every connection.
+// Close closes every connection. No other method may be running.
 func (d *DB) Close() {
 	d.listening.Lock()
 	defer d.listening.Unlock()

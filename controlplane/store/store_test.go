@@ -203,6 +203,9 @@ func TestOrganizationByName(t *testing.T) {
 		}
 	}
 	var e *tenant.Error
+	if _, err := db.Store.CreateOrganization(t.Context(), " "); !errors.As(err, &e) || e.Kind != tenant.KindInvalid {
+		t.Errorf("a blank name: got %v, want invalid", err)
+	}
 	if _, err := db.Store.CreateOrganization(t.Context(), "ACME"); !errors.As(err, &e) || e.Kind != tenant.KindConflict {
 		t.Errorf("a name twice: got %v, want a conflict", err)
 	}

@@ -70,14 +70,14 @@ func (c KeyCreate) New(now time.Time) (KeyConfig, error) {
 }
 
 func (k KeyConfig) validate(now time.Time) error {
-	if err := validateName("name", k.Name); err != nil {
+	if err := ValidateName("name", k.Name); err != nil {
 		return err
 	}
 	if k.UserID != nil && k.GroupName != nil {
 		return Invalid("group_name", "user_id and group_name are mutually exclusive")
 	}
 	if k.GroupName != nil {
-		if err := validateName("group_name", *k.GroupName); err != nil {
+		if err := ValidateName("group_name", *k.GroupName); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (k KeyConfig) validate(now time.Time) error {
 		return Invalid("scopes", "scopes must have at most %d entries", maxScopes)
 	}
 	for _, scope := range k.Scopes {
-		if err := validateName("scopes", scope); err != nil {
+		if err := ValidateName("scopes", scope); err != nil {
 			return err
 		}
 	}

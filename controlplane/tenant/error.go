@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -87,7 +88,8 @@ func KeyRevoked() error {
 
 // InModels says that an error is about a name in a provider's models.
 func InModels(err error) error {
-	if e, ok := err.(*Error); ok {
+	var e *Error
+	if errors.As(err, &e) {
 		return &Error{Kind: e.Kind, Code: e.Code, Param: "models", Message: "models: " + e.Message}
 	}
 	return err

@@ -110,10 +110,10 @@ func (c MappingConfig) Update(p MappingPatch) (MappingConfig, error) {
 }
 
 func (c MappingConfig) validate() error {
-	if err := validateName("model_alias", c.Alias); err != nil {
+	if err := ValidateName("model_alias", c.Alias); err != nil {
 		return err
 	}
-	if err := validateName("upstream_model", c.UpstreamModel); err != nil {
+	if err := ValidateName("upstream_model", c.UpstreamModel); err != nil {
 		return err
 	}
 	if err := between("retry_on_429_count", c.RetryOn429Count, 0, 10); err != nil {

@@ -138,7 +138,7 @@ func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, Cr
 }
 
 func (c ProviderConfig) validate() error {
-	if err := validateName("name", c.Name); err != nil {
+	if err := ValidateName("name", c.Name); err != nil {
 		return err
 	}
 	if strings.Contains(c.Name, "/") {

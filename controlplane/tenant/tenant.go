@@ -109,9 +109,9 @@ func validateNote(note *string) error {
 	return nil
 }
 
-// validateName refuses what cannot be shown on one line or typed back: blank text,
+// ValidateName refuses what cannot be shown on one line or typed back: blank text,
 // surrounding space, control characters.
-func validateName(field, name string) error {
+func ValidateName(field, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return Invalid(field, "%s must not be blank", field)

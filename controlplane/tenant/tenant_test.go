@@ -28,7 +28,7 @@ func ptr[T any](v T) *T { return &v }
 func TestImports(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
-		"bytes": "text", "encoding/json": "settings and credentials are JSON objects", "fmt": "messages", "log/slog": "a secret redacts itself",
+		"bytes": "text", "errors": "text", "encoding/json": "settings and credentials are JSON objects", "fmt": "messages", "log/slog": "a secret redacts itself",
 		"maps": "text", "net/url": "base URLs are parsed, never dialed", "slices": "text", "strings": "text", "time": "the type; now comes in",
 		"unicode": "text", "unicode/utf8": "text", "github.com/google/uuid": "ids",
 		"github.com/spillway-gateway/spillway/api/node": "the limits and forms that both planes share",

@@ -25,7 +25,9 @@ func route(n int) *Route {
 }
 
 // answer is what a target is scripted to say.
-func verdict(status int) Verdict { return Classify(Evidence{Phase: Answered, Status: status, Now: now}) }
+func verdict(status int) Verdict {
+	return Classify(Evidence{Phase: Answered, Status: status, Now: now})
+}
 
 // walk runs the route against one status per target; 0 is cooling down.
 func walk(r *Route, statuses ...int) (*Run, []int) {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,22 @@ type Caller struct {
 
 // Org returns an organization's configuration, or nil.
 func (t *Table) Org(id uuid.UUID) *Org { return t.orgs.get(id) }
+
+// All returns every organization, in no order.
+func (t *Table) All() iter.Seq[*Org] {
+	return func(yield func(*Org) bool) {
+		if t.orgs.shards == nil {
+			return
+		}
+		for _, shard := range t.orgs.shards {
+			for _, org := range shard {
+				if !yield(org) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Len is the number of organizations.
 func (t *Table) Len() int { return t.orgs.len }

@@ -123,31 +123,25 @@ func tooLarge() *llm.Error {
 	return &llm.Error{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large", Message: fmt.Sprintf("the request body is larger than %d MiB", maxBody>>20)}
 }
 
-// readBody trusts a declared length only so far, so that a caller cannot make the
-// node set memory aside that it never sends bytes for.
+// readBody trusts a declared length only as far as bytes have come, so that a
+// caller cannot make the node set memory aside that it never sends anything for.
 func readBody(r *http.Request) ([]byte, error) {
 	const trusted = 512 << 10
 	n := r.ContentLength
-	if n >= 0 && n <= trusted {
-		body := make([]byte, n)
-		_, err := io.ReadFull(r.Body, body)
-		return body, err
+	if n < 0 {
+		return io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	}
-	limited := http.MaxBytesReader(nil, r.Body, maxBody)
-	body := make([]byte, 0, trusted)
-	for {
-		if len(body) == cap(body) {
-			body = append(make([]byte, 0, 4*cap(body)), body...)
-		}
-		read, err := limited.Read(body[len(body):cap(body)])
-		body = body[:len(body)+read]
-		if err == io.EOF {
-			return body, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	body := make([]byte, min(n, trusted))
+	got, err := io.ReadFull(r.Body, body)
+	for err == nil && int64(got) < n {
+		// What came is worth four times as much trust.
+		body = append(make([]byte, 0, min(n, 4*int64(got))), body...)
+		body = body[:cap(body)]
+		var more int
+		more, err = io.ReadFull(r.Body, body[got:])
+		got += more
 	}
+	return body, err
 }
 
 func (x *exchange) begin(route *decide.Route) {

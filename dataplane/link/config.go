@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 
@@ -62,14 +63,29 @@ func (l *Link) refuse(nc *nats.Conn, ack node.Ack) {
 	l.ack(nc, ack)
 }
 
-// ack is said once; what is lost is said again with the next snapshot.
-func (l *Link) ack(nc *nats.Conn, ack node.Ack) {
-	ack.Node = l.cfg.Node
-	body, err := json.Marshal(ack)
-	if err == nil {
-		err = nc.Publish(node.AckSubject(l.cfg.Node), body)
+// maxAcks is how many acknowledgements go into one message.
+const maxAcks = 1000
+
+func (l *Link) ack(nc *nats.Conn, acks ...node.Ack) {
+	for batch := range slices.Chunk(acks, maxAcks) {
+		for i := range batch {
+			batch[i].Node = l.cfg.Node
+		}
+		body, err := json.Marshal(batch)
+		if err == nil {
+			err = nc.Publish(node.AckSubject(l.cfg.Node), body)
+		}
+		if err != nil {
+			l.cfg.Log.Warn("acknowledgement not sent", "node", l.cfg.Node, "error", err)
+		}
 	}
-	if err != nil {
-		l.cfg.Log.Warn("acknowledgement not sent", "node", l.cfg.Node, "error", err)
+}
+
+// ackAll says what the node serves of every organization.
+func (l *Link) ackAll(nc *nats.Conn) {
+	var acks []node.Ack
+	for org := range l.table.Load().All() {
+		acks = append(acks, node.Ack{OrganizationID: org.ID, Epoch: org.Epoch, Version: org.Version})
 	}
+	l.ack(nc, acks...)
 }

@@ -124,6 +124,10 @@ func (l *Link) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("JetStream: %w", err)
 	}
+	// Before the first snapshot is read, so that whoever asks hears of every one.
+	if _, err := nc.Subscribe(node.AskSubject, func(*nats.Msg) { l.ackAll(nc) }); err != nil {
+		return fmt.Errorf("subscribing to %s: %w", node.AskSubject, err)
+	}
 	patience := time.AfterFunc(busPatience, func() { l.offline.Store(true) })
 	defer patience.Stop()
 

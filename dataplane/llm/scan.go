@@ -1,10 +1,10 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,9 +35,6 @@ func (e *ScanError) Error() string { return e.Text }
 // in no other letter case, because JSON libraries disagree on which of two wins
 // and what is judged here must be what the provider reads.
 func Scan(body []byte) (Control, error) {
-	if !utf8.Valid(body) {
-		return Control{}, &ScanError{Text: "the request body is not valid UTF-8"}
-	}
 	s := scanner{b: body}
 	c, err := s.document()
 	if err != nil {
@@ -324,48 +321,62 @@ func (s *scanner) text() (string, error) {
 	return text, nil
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// special marks, in the top bit of each byte, the bytes of eight that end a plain
-// run of a string: '"', '\\' and control characters. The lowest mark is exact.
-func special(x uint64) uint64 {
-	quote, slash := x^(ones*'"'), x^(ones*'\\')
-	return ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*0x20)&^x) & highs
-}
-
 // skipString reads a string and reports whether it has an escape. Prompts are
-// nearly all string, so it looks at eight bytes at a time.
+// nearly all string, so the search for its end is left to bytes.IndexByte, which
+// looks at many bytes at once. Outside strings JSON is ASCII, so this is also
+// where UTF-8 is checked.
 func (s *scanner) skipString() (escaped bool, err error) {
+	start := s.i
 	s.i++
+	quote := s.i - 1 // the next '"', found at most once however many escapes come before it
 	for {
-		for s.i+8 <= len(s.b) {
-			if m := special(binary.LittleEndian.Uint64(s.b[s.i:])); m != 0 {
-				s.i += bits.TrailingZeros64(m) / 8
-				break
+		if quote < s.i {
+			next := bytes.IndexByte(s.b[s.i:], '"')
+			if next < 0 {
+				return false, s.fail("unterminated string")
 			}
-			s.i += 8
+			quote = s.i + next
 		}
-		if s.i >= len(s.b) {
-			return false, s.fail("unterminated string")
+		run := s.b[s.i:quote]
+		slash := bytes.IndexByte(run, '\\')
+		if slash >= 0 {
+			run = run[:slash]
 		}
-		switch c := s.b[s.i]; {
-		case c == '"':
-			s.i++
-			return escaped, nil
-		case c == '\\':
-			escaped = true
-			if err := s.escape(); err != nil {
-				return false, err
-			}
-		case c < 0x20:
+		if hasControl(run) {
 			return false, s.fail("control character in a string")
-		default:
-			s.i++
+		}
+		s.i += len(run)
+		if slash < 0 {
+			break
+		}
+		escaped = true
+		if err := s.escape(); err != nil {
+			return false, err
 		}
 	}
+	s.i++
+	if !utf8.Valid(s.b[start:s.i]) {
+		s.i = start
+		return false, s.fail("a string that is not UTF-8")
+	}
+	return escaped, nil
+}
+
+// hasControl looks for a byte below 0x20, eight at a time: subtracting 0x20 from
+// such a byte borrows into its top bit, which it did not have before.
+func hasControl(b []byte) bool {
+	const spaces, highs = 0x2020202020202020, 0x8080808080808080
+	var found uint64
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		found |= (x - spaces) &^ x
+	}
+	for _, c := range b {
+		if c < 0x20 {
+			return true
+		}
+	}
+	return found&highs != 0
 }
 
 func (s *scanner) escape() error {
@@ -426,7 +437,7 @@ func (d Dialect) ReadAnswer(body []byte) AnswerKind {
 		return nil
 	})
 	s.space()
-	if err != nil || s.i != len(body) || !utf8.Valid(body) {
+	if err != nil || s.i != len(body) {
 		return NoAnswer
 	}
 	return kind

@@ -57,8 +57,6 @@ func New(cfg Config) *Client {
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true,
-		WriteBufferSize:       16 << 10,
-		ReadBufferSize:        8 << 10,
 	}
 	return c
 }

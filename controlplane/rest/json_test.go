@@ -1,0 +1,124 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+// FuzzParseJSON holds the parser against encoding/json: it accepts nothing that is
+// not JSON, means the same by what it accepts, and refuses valid JSON only for a
+// reason that it names.
+func FuzzParseJSON(f *testing.F) {
+	for _, seed := range []string{``, `null`, `{}`, `[]`, `{"a":1,"a":2}`, `{"a":{"b":[1,2.5e3,"x",true,null]}}`, `{"a":1}}`, `[}`, `{]`, `{1:2}`,
+		`{"a"}`, `{"a":}`, `[1,]`, `1 2`, `"\u0000"`, `"\ud800"`, "\"\xff\"", `{"\u0061":1,"a":2}`, strings.Repeat("[", 70) + strings.Repeat("]", 70), `-`, `01`, `tru`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := parseJSON(data)
+		if err != nil {
+			var domain *tenant.Error
+			if !errors.As(err, &domain) || domain.Kind != tenant.KindInvalid {
+				t.Fatalf("not the caller's error: %v", err)
+			}
+			if json.Valid(data) && utf8.Valid(data) && domain.Code == "invalid_json" &&
+				!strings.Contains(domain.Message, "nested deeper") && !strings.Contains(domain.Message, "U+0000") {
+				t.Fatalf("refused valid JSON: %v", err)
+			}
+			return
+		}
+		var want any
+		decoder := json.NewDecoder(strings.NewReader(string(data)))
+		decoder.UseNumber()
+		if !json.Valid(data) || decoder.Decode(&want) != nil {
+			t.Fatalf("accepted what is not JSON")
+		}
+		if plain := plainJSON(got); !reflect.DeepEqual(plain, want) {
+			t.Fatalf("got %#v, want %#v", plain, want)
+		}
+	})
+}
+
+// plainJSON turns objects into the maps that encoding/json makes.
+func plainJSON(value any) any {
+	switch v := value.(type) {
+	case jsonObject:
+		out := map[string]any{}
+		for _, m := range v {
+			out[m.name] = plainJSON(m.value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = plainJSON(item)
+		}
+		return out
+	}
+	return value
+}
+
+// bodyTypes is what each operation's body is bound to.
+var bodyTypes = map[tenant.Operation]func() any{
+	tenant.CreateProvider:       func() any { return new(admin.CreateProviderJSONRequestBody) },
+	tenant.UpdateProvider:       func() any { return new(admin.UpdateProviderJSONRequestBody) },
+	tenant.CreateModelMapping:   func() any { return new(admin.CreateModelMappingJSONRequestBody) },
+	tenant.UpdateModelMapping:   func() any { return new(admin.UpdateModelMappingJSONRequestBody) },
+	tenant.ReorderModelMappings: func() any { return new(admin.ReorderModelMappingsJSONRequestBody) },
+	tenant.CreateAPIKey:         func() any { return new(admin.CreateApiKeyJSONRequestBody) },
+	tenant.UpdateAPIKey:         func() any { return new(admin.UpdateApiKeyJSONRequestBody) },
+	tenant.RotateAPIKey:         func() any { return new(admin.RotateApiKeyJSONRequestBody) },
+}
+
+// FuzzBody holds the document against the generated types: what fits a request body
+// in the document can be bound, and what does not is the caller's error.
+func FuzzBody(f *testing.F) {
+	doc, err := loadDocument()
+	if err != nil {
+		f.Fatal(err)
+	}
+	var bodies []operation
+	for _, op := range doc.operations {
+		if op.body == nil {
+			continue
+		}
+		if bodyTypes[op.id] == nil {
+			f.Fatalf("%s is not in bodyTypes", op.id)
+		}
+		bodies = append(bodies, op)
+	}
+	const id = "0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11"
+	for _, seed := range []string{`{"name":"x"}`, `{"entries":[{"id":"` + id + `","priority":1}]}`, `{"disabled":null}`, `{"disabled":true}`, `[null]`, `{}`,
+		`{"name":"x","expires_at":"2027-01-01T00:00:00Z","scopes":[1]}`, `{"name":"x","expires_at":"2027-01-01T00:00:00,5Z"}`,
+		`{"name":"x","user_id":"{` + id + `}","scopes":["a"]}`, `{"name":"x","user_id":"urn:uuid:` + id + `"}`,
+		`{"provider_id":"` + id + `","model_alias":"a","upstream_model":"b","source":null,"priority":-1}`, `{"priority":99999999999999999999}`,
+		`{"name":"x","model_provider":"openai","base_url":"u","credentials":{},"models":["m"],"settings":[1]}`,
+		`{"request_timeout_secs":null,"settings":{"a":{}},"credentials":null}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		value, err := parseJSON(data)
+		if err != nil {
+			return
+		}
+		for _, op := range bodies {
+			err := fits(op.body, value, "")
+			var domain *tenant.Error
+			if err != nil && !errors.As(err, &domain) {
+				t.Fatalf("%s: not the caller's error: %v", op.id, err)
+			}
+			if err != nil {
+				continue
+			}
+			if err := json.Unmarshal(data, bodyTypes[op.id]()); err != nil {
+				t.Fatalf("%s: fits the document and not the type: %v", op.id, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,44 @@
+package rest
+
+import (
+	"bytes"
+	"net/url"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+const maxPageLen = 1000
+
+// pageOf cuts a listing, which is in the order of its ids, and returns the Link
+// header of the next page, or nil on the last. It is cut here and not in the
+// database: an organization's configuration is small, and is read whole anyway
+// where no limit is given.
+func pageOf[T any](list []T, id func(T) uuid.UUID, limit *int, after *uuid.UUID, path string) ([]T, *string, error) {
+	if after != nil {
+		for len(list) > 0 && !isAfter(id(list[0]), *after) {
+			list = list[1:]
+		}
+	}
+	if limit == nil {
+		return list, nil, nil
+	}
+	if *limit < 1 || *limit > maxPageLen {
+		return nil, nil, tenant.Invalid("limit", "limit must be between 1 and %d", maxPageLen)
+	}
+	if len(list) <= *limit {
+		return list, nil, nil
+	}
+	list = list[:*limit]
+	query := url.Values{"limit": {strconv.Itoa(*limit)}, "after": {id(list[*limit-1]).String()}}
+	return list, new("<" + path + "?" + query.Encode() + `>; rel="next"`), nil
+}
+
+// isAfter orders ids as Postgres does.
+func isAfter(id, other uuid.UUID) bool { return bytes.Compare(id[:], other[:]) > 0 }
+
+func providerID(p tenant.Provider) uuid.UUID { return p.ID }
+func mappingID(m tenant.Mapping) uuid.UUID   { return m.ID }
+func apiKeyID(k tenant.APIKey) uuid.UUID     { return k.ID }
