@@ -58,8 +58,10 @@ const (
 )
 
 type sdkCall struct {
-	kind                callKind
-	baseURL, key, model string
+	Kind    callKind `json:"kind"`
+	BaseURL string   `json:"base_url"`
+	Key     string   `json:"key"`
+	Model   string   `json:"model"`
 }
 
 // sdkOutcome is what an application sees of a call.
@@ -184,16 +186,16 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 			for _, kind := range s.kinds {
 				c := sdkCall{kind, e.Info.GatewayURLs[0], e.APIKey, strings.ToLower(fmt.Sprintf("%s-%s-%s", k.name, s.name, kind))}
 				if s.key != "" {
-					c.key = s.key
+					c.Key = s.key
 				}
-				addRoute(e, c.model, k.family, s.targets)
+				addRoute(e, c.Model, k.family, s.targets)
 				all = append(all, telling{k, s, c})
 			}
 		}
 	}
 	e.Live()
 	for _, x := range all {
-		t.Run(fmt.Sprintf("%s/%s/%s", x.sdk.name, x.story.name, x.call.kind), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%s/%s", x.sdk.name, x.story.name, x.call.Kind), func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -226,16 +228,16 @@ func targetProvider(route string, position int) string {
 
 func (s sdkStory) check(t *testing.T, k sdk, c sdkCall, got sdkOutcome) {
 	t.Helper()
-	if c.kind == askModels && s.fails == nil {
-		direct := targetProvider(c.model, 1) + "/" + targetModel(c.model, 1)
-		if !slices.Contains(got.Models, c.model) || !slices.Contains(got.Models, direct) || got.Error != nil {
-			t.Errorf("got models %q and error %+v, want %q and %q among them", got.Models, got.Error, c.model, direct)
+	if c.Kind == askModels && s.fails == nil {
+		direct := targetProvider(c.Model, 1) + "/" + targetModel(c.Model, 1)
+		if !slices.Contains(got.Models, c.Model) || !slices.Contains(got.Models, direct) || got.Error != nil {
+			t.Errorf("got models %q and error %+v, want %q and %q among them", got.Models, got.Error, c.Model, direct)
 		}
 		return
 	}
 	want := sdkOutcome{Route: s.route(c)}
 	if s.served > 0 {
-		want.Text = fmt.Sprintf("Hello from %s. You said: Hello", targetModel(c.model, s.served))
+		want.Text = fmt.Sprintf("Hello from %s. You said: Hello", targetModel(c.Model, s.served))
 		want.Finish = map[string]string{"openai": "stop", "anthropic": "end_turn"}[k.family]
 		want.Tokens = int64(len(strings.Fields(want.Text)))
 	}
@@ -273,7 +275,7 @@ func (s sdkStory) checkPartly(t *testing.T, got, want *sdkOutcome) {
 }
 
 func (s sdkStory) route(c sdkCall) (h routeHeader) {
-	if c.kind == askModels || s.key != "" || len(s.targets) == 0 {
+	if c.Kind == askModels || s.key != "" || len(s.targets) == 0 {
 		return h // no route was chosen
 	}
 	h.Count, h.Failovers = strconv.Itoa(len(s.targets)), strconv.Itoa(s.asked)
@@ -290,7 +292,7 @@ func (s sdkStory) failure(k sdk, c sdkCall) *sdkFailure {
 	}
 	for i, reason := range s.fails.reasons {
 		f.Attempts = append(f.Attempts, sdkAttempt{
-			Position: i + 1, Provider: targetProvider(c.model, i+1), UpstreamModel: targetModel(c.model, i+1),
+			Position: i + 1, Provider: targetProvider(c.Model, i+1), UpstreamModel: targetModel(c.Model, i+1),
 			Outcome: "failed", Reason: reason, Status: s.targets[i].Status,
 		})
 	}
@@ -302,7 +304,7 @@ func (s sdkStory) failure(k sdk, c sdkCall) *sdkFailure {
 func (s sdkStory) checkUpstream(t *testing.T, c sdkCall, requests []provider.Request) {
 	t.Helper()
 	for i := range s.targets {
-		model, got, want := targetModel(c.model, i+1), 0, 0
+		model, got, want := targetModel(c.Model, i+1), 0, 0
 		if i < s.asked {
 			want = 1
 		}
@@ -322,12 +324,12 @@ func (s sdkStory) checkUpstream(t *testing.T, c sdkCall, requests []provider.Req
 }
 
 func askOpenAI(ctx context.Context, c sdkCall) (got sdkOutcome, _ error) {
-	client := openai.NewClient(openaioption.WithBaseURL(c.baseURL+"/v1"), openaioption.WithAPIKey(c.key), openaioption.WithMaxRetries(0))
-	params := openai.ChatCompletionNewParams{Model: c.model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hello")}}
+	client := openai.NewClient(openaioption.WithBaseURL(c.BaseURL+"/v1"), openaioption.WithAPIKey(c.Key), openaioption.WithMaxRetries(0))
+	params := openai.ChatCompletionNewParams{Model: c.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hello")}}
 	var resp *http.Response
 	var answer openai.ChatCompletion
 	var err error
-	switch c.kind {
+	switch c.Kind {
 	case askWhole:
 		var a *openai.ChatCompletion
 		if a, err = client.Chat.Completions.New(ctx, params, openaioption.WithResponseInto(&resp)); err == nil {
@@ -366,14 +368,14 @@ func openAIModels(ctx context.Context, client openai.Client) (ids []string, _ er
 }
 
 func askAnthropic(ctx context.Context, c sdkCall) (got sdkOutcome, _ error) {
-	client := anthropic.NewClient(anthropicoption.WithoutEnvironmentDefaults(), anthropicoption.WithBaseURL(c.baseURL),
-		anthropicoption.WithAPIKey(c.key), anthropicoption.WithMaxRetries(0))
-	params := anthropic.MessageNewParams{Model: c.model, MaxTokens: 100,
+	client := anthropic.NewClient(anthropicoption.WithoutEnvironmentDefaults(), anthropicoption.WithBaseURL(c.BaseURL),
+		anthropicoption.WithAPIKey(c.Key), anthropicoption.WithMaxRetries(0))
+	params := anthropic.MessageNewParams{Model: c.Model, MaxTokens: 100,
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hello"))}}
 	var resp *http.Response
 	var answer anthropic.Message
 	var err error
-	switch c.kind {
+	switch c.Kind {
 	case askWhole:
 		var a *anthropic.Message
 		if a, err = client.Messages.New(ctx, params, anthropicoption.WithResponseInto(&resp)); err == nil {

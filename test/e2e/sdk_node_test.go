@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spillway-gateway/spillway/test/env"
@@ -21,9 +22,9 @@ func TestNodeSDKs(t *testing.T) {
 		t.Fatal(err)
 	}
 	tellStories(t, env.Start(t, env.Options{}),
-		sdk{"openai-node", "openai", openAIClasses, runNode("openai.mjs", "openai")},
-		sdk{"openai-node-6", "openai", openAIClasses, runNode("openai.mjs", "openai6")},
-		sdk{"anthropic-node", "anthropic", anthropicClasses, runNode("anthropic.mjs", "@anthropic-ai/sdk")},
+		sdk{"openai-node", "openai", openAIClasses, startNode(t, "openai.mjs", "openai").ask},
+		sdk{"openai-node-6", "openai", openAIClasses, startNode(t, "openai.mjs", "openai6").ask},
+		sdk{"anthropic-node", "anthropic", anthropicClasses, startNode(t, "anthropic.mjs", "@anthropic-ai/sdk").ask},
 	)
 }
 
@@ -48,27 +49,52 @@ func installClients(ctx context.Context) error {
 	return nil
 }
 
-// runNode makes calls with a script. The SDKs read much from the environment, so
-// they get none of ours.
-func runNode(script, pkg string) func(context.Context, sdkCall) (sdkOutcome, error) {
-	return func(ctx context.Context, c sdkCall) (sdkOutcome, error) {
-		cmd := exec.CommandContext(ctx, "node", "clients/"+script)
-		cmd.Env = []string{
-			"PATH=" + os.Getenv("PATH"), "PACKAGE=" + pkg,
-			"CALL=" + string(c.kind), "MODEL=" + c.model, "API_KEY=" + c.key, "BASE_URL=" + c.baseURL,
-		}
-		stdout, err := cmd.Output()
-		if err != nil {
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
-				err = fmt.Errorf("%w: %s", err, exit.Stderr)
-			}
-			return sdkOutcome{}, fmt.Errorf("node %s: %w", script, err)
-		}
-		var got sdkOutcome
-		if err := json.Unmarshal(stdout, &got); err != nil {
-			return sdkOutcome{}, fmt.Errorf("node %s: %w in %q", script, err, stdout)
-		}
-		return got, nil
+// nodeClient is a script in clients that makes one SDK's calls, one at a time.
+type nodeClient struct {
+	cmd    *exec.Cmd
+	stderr *env.Log
+
+	mu  sync.Mutex
+	in  *json.Encoder
+	out *json.Decoder
+}
+
+// startNode runs a script until the test ends. The SDKs read much from the
+// environment, so they get none of ours.
+func startNode(t *testing.T, script, pkg string) *nodeClient {
+	t.Helper()
+	n := &nodeClient{cmd: exec.CommandContext(t.Context(), "node", "clients/"+script, pkg), stderr: new(env.Log)}
+	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	n.cmd.Stderr = n.stderr
+	stdin, err := n.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
+	stdout, err := n.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.in, n.out = json.NewEncoder(stdin), json.NewDecoder(stdout)
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = n.cmd.Wait() // the test's context has ended it
+	})
+	return n
+}
+
+func (n *nodeClient) ask(ctx context.Context, c sdkCall) (got sdkOutcome, _ error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer context.AfterFunc(ctx, func() { _ = n.cmd.Process.Kill() })()
+	err := n.in.Encode(c)
+	if err == nil {
+		err = n.out.Decode(&got)
+	}
+	if err != nil {
+		return got, fmt.Errorf("%q: %w: %s", n.cmd.Args, err, n.stderr)
+	}
+	return got, nil
 }

@@ -1,16 +1,12 @@
-// One call with the Anthropic SDK that PACKAGE names.
-import { route, run } from "./outcome.mjs";
+// Calls with the Anthropic SDK in the package that the first argument names.
+import { route, serve } from "./serve.mjs";
 
-const { default: Anthropic } = await import(process.env.PACKAGE);
-const client = new Anthropic({
-  baseURL: process.env.BASE_URL,
-  apiKey: process.env.API_KEY,
-  maxRetries: 0,
-});
+const { default: Anthropic } = await import(process.argv[2]);
+const newClient = (url, apiKey) => new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
 const request = { max_tokens: 100, messages: [{ role: "user", content: "Hello" }] };
 
-await run({
-  async whole(outcome, model) {
+await serve(newClient, {
+  async whole(client, model, outcome) {
     const { data, response } = await client.messages.create({ model, ...request }).withResponse();
     outcome.route = route(response.headers);
     outcome.text = data.content[0].text;
@@ -18,7 +14,7 @@ await run({
     outcome.tokens = data.usage.output_tokens;
   },
 
-  async stream(outcome, model) {
+  async stream(client, model, outcome) {
     const { data, response } = await client.messages.create({ model, ...request, stream: true }).withResponse();
     outcome.route = route(response.headers);
     outcome.text = "";
@@ -29,7 +25,7 @@ await run({
     }
   },
 
-  async models(outcome) {
+  async models(client, model, outcome) {
     const ids = [];
     for await (const { id } of client.models.list()) {
       ids.push((await client.models.retrieve(id)).id);

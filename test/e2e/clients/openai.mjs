@@ -1,16 +1,12 @@
-// One call with the OpenAI SDK that PACKAGE names.
-import { route, run } from "./outcome.mjs";
+// Calls with the OpenAI SDK in the package that the first argument names.
+import { route, serve } from "./serve.mjs";
 
-const { default: OpenAI } = await import(process.env.PACKAGE);
-const client = new OpenAI({
-  baseURL: process.env.BASE_URL + "/v1",
-  apiKey: process.env.API_KEY,
-  maxRetries: 0,
-});
+const { default: OpenAI } = await import(process.argv[2]);
+const newClient = (url, apiKey) => new OpenAI({ baseURL: url + "/v1", apiKey, maxRetries: 0 });
 const messages = [{ role: "user", content: "Hello" }];
 
-await run({
-  async whole(outcome, model) {
+await serve(newClient, {
+  async whole(client, model, outcome) {
     const { data, response } = await client.chat.completions.create({ model, messages }).withResponse();
     outcome.route = route(response.headers);
     outcome.text = data.choices[0].message.content;
@@ -18,7 +14,7 @@ await run({
     outcome.tokens = data.usage.completion_tokens;
   },
 
-  async stream(outcome, model) {
+  async stream(client, model, outcome) {
     const body = { model, messages, stream: true, stream_options: { include_usage: true } };
     const { data, response } = await client.chat.completions.create(body).withResponse();
     outcome.route = route(response.headers);
@@ -30,7 +26,7 @@ await run({
     }
   },
 
-  async models(outcome) {
+  async models(client, model, outcome) {
     const ids = [];
     for await (const { id } of client.models.list()) {
       ids.push((await client.models.retrieve(id)).id);
