@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/gateway"
 	"github.com/spillway-gateway/spillway/dataplane/link"
 	"github.com/spillway-gateway/spillway/dataplane/upstream"
@@ -77,6 +78,12 @@ func (n *Node) Wrap(around func(callers http.Handler) http.Handler) { n.handler 
 
 // Ready reports whether the node has its configuration and is not stopping.
 func (n *Node) Ready() bool { return n.link.Ready() && !n.stopping.Load() }
+
+// Standing is what this node lets through to a target now.
+func (n *Node) Standing(key decide.HealthKey) decide.Standing {
+	h := n.link.Health(key)
+	return h.At(n.link.Now())
+}
 
 // Follow keeps the node up to date until ctx ends.
 func (n *Node) Follow(ctx context.Context) error {

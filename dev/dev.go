@@ -299,6 +299,9 @@ func (s *System) Info() Info { return s.info }
 // Control is the control plane; tests reach behind the API through it.
 func (s *System) Control() *controlplane.Server { return s.control }
 
+// Nodes are the data-plane nodes, in the order of Info.GatewayURLs.
+func (s *System) Nodes() []*dataplane.Node { return s.nodes }
+
 // Wait blocks until ctx ends, or a part ended by itself, which is the error.
 func (s *System) Wait(ctx context.Context) error {
 	select {

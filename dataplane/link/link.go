@@ -107,6 +107,9 @@ func (l *Link) Ready() bool {
 // monotonic one. A wrong wall clock changes nothing.
 func (l *Link) Now() time.Time { return l.clock.now() }
 
+// Health is a target's record as this node sees it.
+func (l *Link) Health(key decide.HealthKey) decide.Health { return l.board.Cell(key).Health() }
+
 // Observe takes the verdict on an attempt.
 func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict) {
 	l.health.observe(t, a, v)
