@@ -3,6 +3,7 @@ package decide
 import (
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spillway-gateway/spillway/api/node"
@@ -220,7 +221,11 @@ func message(class Class, e Evidence, said llm.Said) string {
 	case class == AuthRejected:
 		return "the provider rejected the credential"
 	}
-	return bounded(addresses.ReplaceAllString(said.Message, "(address)"))
+	text := said.Message
+	if strings.Contains(text, "://") {
+		text = addresses.ReplaceAllString(text, "(address)")
+	}
+	return bounded(text)
 }
 
 func bounded(text string) string {

@@ -28,7 +28,20 @@ type exchange struct {
 	control llm.Control
 	route   *decide.Route
 	run     decide.Run
-	started bool // the caller has been sent a status: no other target may answer
+	started bool      // the caller has been sent a status: no other target may answer
+	values  [8]string // of the answer's headers, so that they need no allocation each
+	used    int
+}
+
+// set sets a header of the answer; name is in canonical form.
+func (x *exchange) set(name, value string) {
+	if x.used == len(x.values) {
+		x.w.Header()[name] = []string{value}
+		return
+	}
+	x.values[x.used] = value
+	x.used++
+	x.w.Header()[name] = x.values[x.used-1 : x.used : x.used]
 }
 
 // Header names, in the form net/http keeps them in.
@@ -51,7 +64,7 @@ func newExchange(w http.ResponseWriter, r *http.Request, d llm.Dialect) *exchang
 	x := &exchange{w: w, r: r, ctx: r.Context(), dialect: d, seed: seed}
 	var id [20]byte
 	x.id = string(strconv.AppendUint(append(id[:0], "req_"...), seed|1<<63, 36))
-	w.Header()[headerRequestID] = []string{x.id}
+	x.set(headerRequestID, x.id)
 	return x
 }
 
@@ -147,7 +160,7 @@ func readBody(r *http.Request) ([]byte, error) {
 func (x *exchange) begin(route *decide.Route) {
 	x.route = route
 	x.run = decide.NewRun(route, x.dialect, x.seed)
-	x.w.Header()[headerCount] = []string{strconv.Itoa(len(route.Targets))}
+	x.set(headerCount, strconv.Itoa(len(route.Targets)))
 }
 
 // sleep waits, or returns false when the caller has left.
@@ -164,9 +177,8 @@ func (x *exchange) sleep(d time.Duration) bool {
 
 // serve starts a good answer.
 func (x *exchange) serve(t *decide.Target, status int) {
-	header := x.w.Header()
-	header[headerAttempt] = []string{strconv.Itoa(t.Position)}
-	header[headerFailoverCount] = []string{strconv.Itoa(x.run.Failed)}
+	x.set(headerAttempt, strconv.Itoa(t.Position))
+	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
 	x.started = true
 	x.w.WriteHeader(status)
 }
@@ -182,16 +194,15 @@ func (x *exchange) refuse(e *llm.Error) {
 }
 
 func (x *exchange) fail(e *llm.Error, origin string) {
-	header := x.w.Header()
-	header[headerErrorOrigin] = []string{origin}
-	header["Request-Id"] = []string{x.id}
-	header["X-Request-Id"] = []string{x.id}
-	header["Content-Type"] = []string{"application/json"}
+	x.set(headerErrorOrigin, origin)
+	x.set("Request-Id", x.id)
+	x.set("X-Request-Id", x.id)
+	x.set("Content-Type", "application/json")
 	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
-		header["X-Should-Retry"] = []string{"false"} // SDKs retry what cannot get better
+		x.set("X-Should-Retry", "false") // SDKs retry what cannot get better
 	}
 	body := x.dialect.Envelope(e, x.id)
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.set("Content-Length", strconv.Itoa(len(body)))
 	x.started = true
 	x.w.WriteHeader(e.Status)
 	_, _ = x.w.Write(body)
@@ -199,10 +210,9 @@ func (x *exchange) fail(e *llm.Error, origin string) {
 
 // exhausted answers when no target served, with what happened to each.
 func (x *exchange) exhausted(e decide.Exhausted) {
-	header := x.w.Header()
-	header[headerFailoverCount] = []string{strconv.Itoa(x.run.Failed)}
+	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
 	if e.RetryAfter > 0 {
-		header["Retry-After"] = []string{strconv.Itoa(e.RetryAfter)}
+		x.set("Retry-After", strconv.Itoa(e.RetryAfter))
 	}
 	origin := originGateway
 	if e.Tried {
@@ -217,15 +227,15 @@ func (x *exchange) exhausted(e decide.Exhausted) {
 func (x *exchange) passOn(a *answer) {
 	header := x.w.Header()
 	copyAnswerHeader(header, a.header)
-	header[headerErrorOrigin] = []string{originProvider}
-	header[headerFailoverCount] = []string{strconv.Itoa(x.run.Failed)}
+	x.set(headerErrorOrigin, originProvider)
+	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
 	if header["Request-Id"] == nil {
-		header["Request-Id"] = []string{x.id}
+		x.set("Request-Id", x.id)
 	}
 	if header["X-Request-Id"] == nil {
-		header["X-Request-Id"] = []string{x.id}
+		x.set("X-Request-Id", x.id)
 	}
-	header["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	x.set("Content-Length", strconv.Itoa(len(a.body)))
 	x.started = true
 	x.w.WriteHeader(a.status)
 	_, _ = x.w.Write(a.body)

@@ -184,8 +184,17 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 	}
 }
 
+// logFailure tells of one attempt. Where the caller was served by another target
+// it is no warning: the health record warns of targets that keep failing.
 func (h *Handler) logFailure(x *exchange, t *decide.Target, v decide.Verdict) {
-	h.cfg.Log.Warn("target failed", "request_id", x.id, "organization_id", t.Provider.OrgID, "route", x.route.Name, "position", t.Position,
+	level := slog.LevelInfo
+	if x.started {
+		level = slog.LevelWarn // a stream that broke, and the caller saw it
+	}
+	if !h.cfg.Log.Enabled(x.ctx, level) {
+		return
+	}
+	h.cfg.Log.Log(x.ctx, level, "target failed", "request_id", x.id, "organization_id", t.Provider.OrgID, "route", x.route.Name, "position", t.Position,
 		"provider", t.Provider.Name, "upstream_model", t.UpstreamModel, "reason", string(v.Class), "status", v.Status, "streaming", x.started)
 }
 

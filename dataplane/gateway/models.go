@@ -89,9 +89,8 @@ func (x *exchange) answer(v any) {
 		x.refuse(&llm.Error{Status: http.StatusInternalServerError, Code: "internal_error", Message: "internal error"})
 		return
 	}
-	header := x.w.Header()
-	header["Content-Type"] = []string{"application/json"}
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.set("Content-Type", "application/json")
+	x.set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(http.StatusOK)
 	_, _ = x.w.Write(body)
 }

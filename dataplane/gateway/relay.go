@@ -134,9 +134,8 @@ func (a *attempt) whole() decide.Verdict {
 	case kind == llm.ErrorAnswer:
 		return a.verdict(decide.ErrorInside, body)
 	}
-	header := a.w.Header()
-	copyAnswerHeader(header, a.resp.Header)
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	copyAnswerHeader(a.w.Header(), a.resp.Header)
+	a.set("Content-Length", strconv.Itoa(len(body)))
 	a.serve(a.target, a.resp.StatusCode)
 	if _, err := a.w.Write(body); err != nil {
 		return decide.Classify(decide.Evidence{Phase: decide.Committed, Cause: decide.CallerGone})

@@ -97,10 +97,9 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 
 // commit starts the answer: from here on no other target can.
 func (s *relay) commit() {
-	header := s.w.Header()
-	copyAnswerHeader(header, s.resp.Header)
-	header["Cache-Control"] = []string{"no-cache"}
-	header["X-Accel-Buffering"] = []string{"no"}
+	copyAnswerHeader(s.w.Header(), s.resp.Header)
+	s.set("Cache-Control", "no-cache")
+	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)
 }
 

@@ -4,6 +4,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"crypto/hpke"
 	"encoding/json"
@@ -71,7 +72,21 @@ type Body [3][]byte
 // Len is the number of bytes.
 func (b Body) Len() int64 { return int64(len(b[0]) + len(b[1]) + len(b[2])) }
 
-func (b Body) reader() io.ReadCloser { return &bodyReader{parts: b} }
+// joinBelow is up to where copying a body is cheaper than what it saves.
+const joinBelow = 32 << 10
+
+// reader returns the body to send. The transport puts a body it knows to be in
+// memory into one packet with the headers, and any other into one of its own; so
+// small bodies are joined, and large ones sent part by part.
+func (b Body) reader() io.ReadCloser {
+	switch {
+	case b[1] == nil:
+		return io.NopCloser(bytes.NewReader(b[0]))
+	case b.Len() < joinBelow:
+		return io.NopCloser(bytes.NewReader(bytes.Join(b[:], nil)))
+	}
+	return &bodyReader{parts: b}
+}
 
 // bodyReader implements io.WriterTo, so that the transport writes the parts
 // without copying them through a buffer.

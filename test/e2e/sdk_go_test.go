@@ -400,15 +400,21 @@ func askAnthropic(ctx context.Context, c sdkCall) (got sdkOutcome, _ error) {
 }
 
 func anthropicModels(ctx context.Context, client anthropic.Client) (ids []string, _ error) {
-	pages := client.Models.ListAutoPaging(ctx, anthropic.ModelListParams{})
-	for pages.Next() {
-		m, err := client.Models.Get(ctx, pages.Current().ID, anthropic.ModelGetParams{})
+	page, err := client.Models.List(ctx, anthropic.ModelListParams{})
+	if err != nil {
+		return nil, err
+	}
+	if !page.JSON.HasMore.Valid() {
+		return nil, fmt.Errorf("this is no list of Anthropic's: %s", page.RawJSON())
+	}
+	for _, listed := range page.Data {
+		m, err := client.Models.Get(ctx, listed.ID, anthropic.ModelGetParams{})
 		if err != nil {
 			return ids, err
 		}
 		ids = append(ids, m.ID)
 	}
-	return ids, pages.Err()
+	return ids, nil
 }
 
 func (o *sdkOutcome) read(resp *http.Response) {

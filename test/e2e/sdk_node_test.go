@@ -25,6 +25,8 @@ func TestNodeSDKs(t *testing.T) {
 		sdk{"openai-node", "openai", openAIClasses, startNode(t, "openai.mjs", "openai").ask},
 		sdk{"openai-node-6", "openai", openAIClasses, startNode(t, "openai.mjs", "openai6").ask},
 		sdk{"anthropic-node", "anthropic", anthropicClasses, startNode(t, "anthropic.mjs", "@anthropic-ai/sdk").ask},
+		// The last that sends its key as x-api-key and asks for version 2023-06-01.
+		sdk{"anthropic-node-0", "anthropic", openAIClasses, startNode(t, "anthropic.mjs", "anthropic0").ask},
 	)
 }
 

@@ -27,7 +27,9 @@ await serve(newClient, {
 
   async models(client, model, outcome) {
     const ids = [];
-    for await (const { id } of client.models.list()) {
+    const page = await client.models.list();
+    if (page.has_more !== false) throw new Error("this is no list of Anthropic's: " + JSON.stringify(page.body));
+    for await (const { id } of page) {
       ids.push((await client.models.retrieve(id)).id);
     }
     outcome.models = ids;
