@@ -114,7 +114,7 @@ func (s *System) start(ctx context.Context) error {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o755); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
-	keys, err := loadKeys(s.cfg.DataDir)
+	keys, err := LoadKeys(s.cfg.DataDir)
 	if err != nil {
 		return fmt.Errorf("--data-dir %s: %w", s.cfg.DataDir, err)
 	}
@@ -225,7 +225,13 @@ func (s *System) serve(ctx context.Context, keys Keys, front net.Listener) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return s.WaitLive(ctx, uuid.MustParse(s.info.OrganizationID))
+	if err := s.WaitLive(ctx, uuid.MustParse(s.info.OrganizationID)); err != nil {
+		if s.cfg.NATSURL != "" {
+			return fmt.Errorf("no configuration came over NATS; does the server at SPILLWAY_NATS_URL answer, with JetStream? %w", err)
+		}
+		return fmt.Errorf("the nodes did not start: %w", err)
+	}
+	return nil
 }
 
 // run keeps track of a part that must not end before Stop.

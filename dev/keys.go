@@ -45,8 +45,8 @@ func NewKeys() (Keys, error) {
 	return Keys{signing, token, seal}, err
 }
 
-// loadKeys reads the keys of a data folder, or makes them on first use.
-func loadKeys(dir string) (Keys, error) {
+// LoadKeys reads the keys of a data folder, or makes them on first use.
+func LoadKeys(dir string) (Keys, error) {
 	path := filepath.Join(dir, "keys.json")
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
