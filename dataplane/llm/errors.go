@@ -25,9 +25,15 @@ type chatError struct {
 }
 
 type messagesError struct {
-	Type     string `json:"type"`
-	Message  string `json:"message"`
-	Metadata any    `json:"metadata,omitempty"`
+	Type     string           `json:"type"`
+	Message  string           `json:"message"`
+	Details  *messagesDetails `json:"details,omitempty"`
+	Metadata any              `json:"metadata,omitempty"`
+}
+
+// messagesDetails is where Anthropic's SDKs look for a code.
+type messagesDetails struct {
+	ErrorCode string `json:"error_code"`
 }
 
 // Envelope writes e as a whole answer body of dialect d.
@@ -35,11 +41,15 @@ func (d Dialect) Envelope(e *Error, requestID string) []byte {
 	var body any
 	switch d {
 	case Messages:
+		inner := messagesError{Type: messagesErrorType(e.Status), Message: e.Message, Metadata: e.Metadata}
+		if e.Code != "" {
+			inner.Details = &messagesDetails{e.Code}
+		}
 		body = struct {
 			Type      string        `json:"type"`
 			Error     messagesError `json:"error"`
 			RequestID string        `json:"request_id"`
-		}{"error", messagesError{messagesErrorType(e.Status), e.Message, e.Metadata}, requestID}
+		}{"error", inner, requestID}
 	default:
 		body = struct {
 			Error chatError `json:"error"`
