@@ -77,6 +77,10 @@ CREATE TABLE providers (
   enforce_health_check     boolean NOT NULL,
   request_timeout_secs     integer,
   stream_idle_timeout_secs integer,
+  model_sync_mode          text NOT NULL,
+  billing_mode             text NOT NULL,
+  billing_reason           text,
+  billing_note             text,
   health_status            text NOT NULL DEFAULT 'unverified' CHECK (health_status IN ('unverified', 'healthy', 'unhealthy')),
   health_detail            text NOT NULL DEFAULT '',
   health_checked_at        timestamptz,
@@ -90,7 +94,8 @@ CREATE TABLE providers (
   last_modified_by_name    text,
   last_modified_at         timestamptz,
   last_change_note         text,
-  PRIMARY KEY (org_id, id)
+  PRIMARY KEY (org_id, id),
+  CHECK (billing_mode <> 'not_metered' OR billing_reason IS NOT NULL)
 );
 CREATE UNIQUE INDEX providers_address_name ON providers (org_id, address_name);
 

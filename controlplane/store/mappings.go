@@ -21,7 +21,7 @@ const selectMapping = `
 	       m.retry_on_429_max_wait_secs, m.bare_alias, m.request_timeout_secs, m.stream_idle_timeout_secs, m.source,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
 	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note,
-	       p.name, p.auth_type, p.enabled, p.request_timeout_secs, p.stream_idle_timeout_secs,
+	       p.name, p.auth_type, p.enabled, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
 	       EXISTS (SELECT FROM model_mappings e
 	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
 	                 AND e.model_alias = m.upstream_model AND e.enabled)
@@ -33,7 +33,7 @@ func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
 		&m.RetryOn429MaxWaitSecs, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
 		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote,
 		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled,
-		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ModelEnabled)
+		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ModelEnabled)
 	return m, err
 }
 

@@ -18,7 +18,7 @@ func (d *DB) Providers() Providers { return Providers{d} }
 
 const selectProvider = `
 	SELECT p.id, p.org_id, p.name, p.model_provider, p.base_url, p.auth_type, p.settings, p.enabled, p.enforce_health_check,
-	       p.request_timeout_secs, p.stream_idle_timeout_secs, p.health_status, p.health_detail, p.health_checked_at,
+	       p.request_timeout_secs, p.stream_idle_timeout_secs, p.model_sync_mode, p.billing_mode, p.billing_reason, p.billing_note, p.health_status, p.health_detail, p.health_checked_at,
 	       p.created_at, p.updated_at, p.created_by_user_id, p.created_by_email, p.created_by_name,
 	       p.last_modified_by_user_id, p.last_modified_by_email, p.last_modified_by_name, p.last_modified_at, p.last_change_note,
 	       c.id
@@ -27,7 +27,8 @@ const selectProvider = `
 func scanProvider(row pgx.CollectableRow) (p tenant.Provider, err error) {
 	by, mod := &p.CreatedBy, &p.ModifiedBy
 	err = row.Scan(&p.ID, &p.OrganizationID, &p.Name, &p.Family, &p.BaseURL, &p.AuthType, &p.Settings, &p.Enabled, &p.EnforceHealthCheck,
-		&p.Timeouts.RequestSecs, &p.Timeouts.StreamIdleSecs, &p.Health.Status, &p.Health.Detail, &p.Health.CheckedAt,
+		&p.Timeouts.RequestSecs, &p.Timeouts.StreamIdleSecs,
+		&p.ModelSyncMode, &p.Billing.Mode, &p.Billing.Reason, &p.Billing.Note, &p.Health.Status, &p.Health.Detail, &p.Health.CheckedAt,
 		&p.CreatedAt, &p.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &p.ModifiedAt, &p.ChangeNote,
 		&p.CredentialID)
 	return p, err
@@ -87,10 +88,12 @@ func insertProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.Provi
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		INSERT INTO providers (org_id, id, name, address_name, model_provider, base_url, auth_type, settings, enabled, enforce_health_check,
-			request_timeout_secs, stream_idle_timeout_secs, created_by_user_id, created_by_email, created_by_name, last_change_note)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+			request_timeout_secs, stream_idle_timeout_secs, model_sync_mode, billing_mode, billing_reason, billing_note,
+			created_by_user_id, created_by_email, created_by_name, last_change_note)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		c.by.OrganizationID, id, p.Name, p.AddressName(), p.Family, p.BaseURL, p.AuthType, p.Settings, p.Enabled, p.EnforceHealthCheck,
-		p.Timeouts.RequestSecs, p.Timeouts.StreamIdleSecs, by.UserID, by.Email, by.Name, note)
+		p.Timeouts.RequestSecs, p.Timeouts.StreamIdleSecs, p.ModelSyncMode, p.Billing.Mode, p.Billing.Reason, p.Billing.Note,
+		by.UserID, by.Email, by.Name, note)
 	return err
 }
 
@@ -149,10 +152,12 @@ func updateProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.Provi
 			health_detail = CASE WHEN $11::boolean THEN '' ELSE health_detail END,
 			health_checked_at = CASE WHEN $11::boolean THEN NULL ELSE health_checked_at END,
 			updated_at = now(), last_modified_at = now(),
-			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15
+			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15,
+			model_sync_mode = $16, billing_mode = $17, billing_reason = $18, billing_note = $19
 		WHERE id = $1`,
 		id, p.Name, p.AddressName(), p.BaseURL, p.AuthType, p.Settings, p.Enabled, p.EnforceHealthCheck,
-		p.Timeouts.RequestSecs, p.Timeouts.StreamIdleSecs, reconnects, by.UserID, by.Email, by.Name, note)
+		p.Timeouts.RequestSecs, p.Timeouts.StreamIdleSecs, reconnects, by.UserID, by.Email, by.Name, note,
+		p.ModelSyncMode, p.Billing.Mode, p.Billing.Reason, p.Billing.Note)
 	return err
 }
 

@@ -64,6 +64,11 @@ func UnknownProvider(id uuid.UUID) error {
 	return &Error{Kind: KindNotFound, Param: "provider_id", Message: fmt.Sprintf("provider %s not found", id)}
 }
 
+// UnknownConnection is for a shared credential that a body refers to.
+func UnknownConnection(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Param: "connection_id", Message: fmt.Sprintf("connection %s not found", id)}
+}
+
 // ProviderNameTaken is for a name that another provider answers to.
 func ProviderNameTaken() error {
 	return &Error{Kind: KindConflict, Code: "name_taken", Param: "name", Message: "A provider with this name already exists."}

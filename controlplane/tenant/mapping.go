@@ -45,6 +45,8 @@ type Surroundings struct {
 	ProviderAuthType string
 	ProviderEnabled  bool
 	ProviderTimeouts Timeouts
+	// ProviderBillingMode is the provider's Billing.Mode.
+	ProviderBillingMode string
 	// ModelEnabled is whether the model's 1:1 enablement exists and is enabled.
 	ModelEnabled bool
 }
@@ -122,8 +124,8 @@ func (c MappingConfig) validate() error {
 	if err := between("retry_on_429_max_wait_secs", c.RetryOn429MaxWaitSecs, 0, 180); err != nil {
 		return err
 	}
-	if c.Source != SourceCatalog && c.Source != SourceCustom {
-		return Invalid("source", "source must be 'catalog' or 'custom'")
+	if err := oneOf("source", c.Source, []string{SourceCatalog, SourceCustom}); err != nil {
+		return err
 	}
 	return c.Timeouts.validate()
 }

@@ -19,6 +19,11 @@ const (
 	maxModels      = 1000
 )
 
+// ModelSyncOff is the default of ProviderConfig.ModelSyncMode.
+const ModelSyncOff = "off"
+
+var modelSyncModes = []string{ModelSyncOff, "additive", "full"}
+
 // Provider is one account at one vendor, or one endpoint that speaks a vendor's
 // dialect.
 type Provider struct {
@@ -43,6 +48,10 @@ type ProviderConfig struct {
 	Enabled            bool
 	EnforceHealthCheck bool
 	Timeouts           Timeouts
+	// ModelSyncMode is how the mappings follow the vendor's list of models; it is only
+	// kept so far.
+	ModelSyncMode string
+	Billing       Billing
 }
 
 // Health is what the last connection check found.
@@ -67,10 +76,13 @@ type ProviderPatch struct {
 	AuthType           *string // also the input forms api_key and oauth_passthrough
 	APIKey             *Secret
 	Credentials        *Secret // a JSON object
+	ConnectionID       Change[uuid.UUID]
 	Settings           json.RawMessage
 	Enabled            *bool
 	EnforceHealthCheck *bool
 	Timeouts           TimeoutsPatch
+	ModelSyncMode      *string
+	Billing            BillingPatch
 	ChangeNote         *string
 }
 
@@ -99,7 +111,8 @@ func (c ProviderCreate) New() (ProviderConfig, CredentialChange, error) {
 	if len(c.Models) > maxModels {
 		return ProviderConfig{}, CredentialChange{}, Invalid("models", "models must have at most %d entries", maxModels)
 	}
-	blank := ProviderConfig{Family: family.Slug, AuthType: family.AuthType, Settings: json.RawMessage(`{}`), Enabled: true, EnforceHealthCheck: true}
+	blank := ProviderConfig{Family: family.Slug, AuthType: family.AuthType, Settings: json.RawMessage(`{}`), Enabled: true,
+		EnforceHealthCheck: true, ModelSyncMode: ModelSyncOff, Billing: Billing{Mode: BillingPerToken}}
 	return blank.Update(c.ProviderPatch, false)
 }
 
@@ -112,6 +125,8 @@ func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, Cr
 	apply(&next.Enabled, p.Enabled)
 	apply(&next.EnforceHealthCheck, p.EnforceHealthCheck)
 	next.Timeouts.apply(p.Timeouts)
+	apply(&next.ModelSyncMode, p.ModelSyncMode)
+	next.Billing.apply(p.Billing)
 	if p.Settings != nil {
 		next.Settings = p.Settings
 	}
@@ -129,6 +144,10 @@ func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, Cr
 	}
 	if err := validateNote(p.ChangeNote); err != nil {
 		return c, CredentialChange{}, err
+	}
+	if p.ConnectionID.Value != nil {
+		// There are none yet, so null changes nothing and an id names nothing.
+		return c, CredentialChange{}, UnknownConnection(*p.ConnectionID.Value)
 	}
 	change, err := c.credentialChange(next, p, stored)
 	if err != nil {
@@ -153,6 +172,12 @@ func (c ProviderConfig) validate() error {
 	}
 	if len(c.Settings) > maxSettingsLen {
 		return Invalid("settings", "settings must be at most %d bytes", maxSettingsLen)
+	}
+	if err := oneOf("model_sync_mode", c.ModelSyncMode, modelSyncModes); err != nil {
+		return err
+	}
+	if err := c.Billing.validate(); err != nil {
+		return err
 	}
 	return c.Timeouts.validate()
 }

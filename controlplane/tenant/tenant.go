@@ -7,6 +7,7 @@ package tenant
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -123,6 +124,20 @@ func ValidateName(field, name string) error {
 		return Invalid(field, "%s must not contain control characters", field)
 	}
 	return nil
+}
+
+// oneOf refuses a value that is not in a list of at least two.
+func oneOf(field, value string, allowed []string) error {
+	if !slices.Contains(allowed, value) {
+		return Invalid(field, "%s must be %s", field, quoted(allowed))
+	}
+	return nil
+}
+
+// quoted is the list in words: 'a', 'b' or 'c'.
+func quoted(list []string) string {
+	last := len(list) - 1
+	return "'" + strings.Join(list[:last], "', '") + "' or '" + list[last] + "'"
 }
 
 func optionalBetween(field string, value *int, least, most int) error {

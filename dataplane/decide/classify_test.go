@@ -84,6 +84,17 @@ func TestClassifyErrorInsideA200(t *testing.T) {
 	}
 }
 
+func TestOverloadAsksForAWaitToo(t *testing.T) {
+	t.Parallel()
+	v := Classify(Evidence{Status: 529, Header: http.Header{"Retry-After": {"3"}}, Now: now})
+	if !v.HasRetry || v.RetryAfter != 3*time.Second {
+		t.Errorf("got %v, %v", v.RetryAfter, v.HasRetry)
+	}
+	if v := Classify(Evidence{Status: 503, Header: http.Header{"Retry-After": {"3"}}, Now: now}); v.HasRetry {
+		t.Error("a 503 is an ordinary failure: it cools by count, not by request")
+	}
+}
+
 // The table of what each class does, as the product promises it.
 func TestClassEffects(t *testing.T) {
 	t.Parallel()

@@ -92,6 +92,21 @@ func TestThreeSuccessesHealAndForget(t *testing.T) {
 	h = fold(h, failures(10, 100, 0, h.Episode())...)
 	check(t, h, 129.9, StandingCooling)
 	check(t, h, 130, StandingRecovering) // 30 s again, not 120
+	h = fold(h, happened{130, node.HealthFailure, h.Episode(), -1})
+	check(t, h, 189.9, StandingCooling)
+	check(t, h, 190, StandingRecovering) // doubled once, as if it were the first time
+}
+
+// Successes count within one recovery: a failed probe takes them back.
+func TestAFailedProbeTakesSuccessesBack(t *testing.T) {
+	t.Parallel()
+	h := fold(Health{}, failures(10, 0, 0, 0)...)
+	ok := happened{31, node.HealthProbeOK, h.Episode(), -1}
+	h = fold(h, ok, ok, happened{32, node.HealthFailure, h.Episode(), -1})
+	ok = happened{93, node.HealthProbeOK, h.Episode(), -1}
+	h = fold(h, ok, ok)
+	check(t, h, 93, StandingRecovering)
+	check(t, fold(h, ok), 93, StandingHealthy)
 }
 
 func TestWhatTheProviderAsksFor(t *testing.T) {

@@ -86,6 +86,7 @@ func TestExhausted(t *testing.T) {
 		"Different":          {nil, []int{503, 500}, 502, 0},
 		"AllRateLimited":     {nil, []int{429, 429}, 429, 30},
 		"LimitedAndQuota":    {nil, []int{402, 429}, 429, 30},
+		"QuotaAndLimited":    {nil, []int{429, 402}, 429, 30},
 		"LimitedAndFailed":   {nil, []int{429, 500}, 502, 0},
 		"AllCooling":         {func(r *Route) { cooling(r, 0, 12); cooling(r, 1, 7) }, []int{0, 0}, 429, 7},
 		"CoolingAndFailed":   {func(r *Route) { cooling(r, 0, 12) }, []int{0, 503}, 503, 0},
@@ -94,7 +95,9 @@ func TestExhausted(t *testing.T) {
 		"WrongDialect": {func(r *Route) {
 			r.Targets[0].Provider.Dialect, r.Targets[1].Provider.Dialect = llm.Messages, llm.Messages
 		}, []int{0, 0}, 400, 0},
-		"AllOverloaded": {nil, []int{529, 529}, 529, 0},
+		"RefusedAndFailed": {nil, []int{0, 503}, 502, 0},
+		"FailedAndRefused": {nil, []int{503, 0}, 502, 0},
+		"AllOverloaded":    {nil, []int{529, 529}, 529, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
