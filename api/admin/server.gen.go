@@ -2087,6 +2087,20 @@ func (response CreateProvider403JSONResponse) VisitCreateProviderResponse(w http
 	return err
 }
 
+type CreateProvider404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateProvider404JSONResponse) VisitCreateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateProvider409JSONResponse struct{ ConflictJSONResponse }
 
 func (response CreateProvider409JSONResponse) VisitCreateProviderResponse(w http.ResponseWriter) error {

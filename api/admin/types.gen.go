@@ -107,6 +107,48 @@ func (e AuthTypeInput) Valid() bool {
 	}
 }
 
+// Defines values for BillingMode.
+const (
+	BillingModeNotMetered BillingMode = "not_metered"
+	BillingModePerToken   BillingMode = "per_token"
+)
+
+// Valid indicates whether the value is a known member of the BillingMode enum.
+func (e BillingMode) Valid() bool {
+	switch e {
+	case BillingModeNotMetered:
+		return true
+	case BillingModePerToken:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BillingReason.
+const (
+	BillingReasonExternal     BillingReason = "external"
+	BillingReasonLocal        BillingReason = "local"
+	BillingReasonOther        BillingReason = "other"
+	BillingReasonSubscription BillingReason = "subscription"
+)
+
+// Valid indicates whether the value is a known member of the BillingReason enum.
+func (e BillingReason) Valid() bool {
+	switch e {
+	case BillingReasonExternal:
+		return true
+	case BillingReasonLocal:
+		return true
+	case BillingReasonOther:
+		return true
+	case BillingReasonSubscription:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorErrorType.
 const (
 	ErrorErrorTypeAuthenticationError ErrorErrorType = "authentication_error"
@@ -251,6 +293,57 @@ func (e ModelProvider) Valid() bool {
 	case ModelProviderVertex:
 		return true
 	case ModelProviderXai:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ModelSyncMode.
+const (
+	ModelSyncModeAdditive ModelSyncMode = "additive"
+	ModelSyncModeFull     ModelSyncMode = "full"
+	ModelSyncModeOff      ModelSyncMode = "off"
+)
+
+// Valid indicates whether the value is a known member of the ModelSyncMode enum.
+func (e ModelSyncMode) Valid() bool {
+	switch e {
+	case ModelSyncModeAdditive:
+		return true
+	case ModelSyncModeFull:
+		return true
+	case ModelSyncModeOff:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PricingSource.
+const (
+	PricingSourceBarndoorDefault PricingSource = "barndoor_default"
+	PricingSourceNone            PricingSource = "none"
+	PricingSourceNotMetered      PricingSource = "not_metered"
+	PricingSourceOrgCatalog      PricingSource = "org_catalog"
+	PricingSourceOrgGeneric      PricingSource = "org_generic"
+	PricingSourceOrgInstance     PricingSource = "org_instance"
+)
+
+// Valid indicates whether the value is a known member of the PricingSource enum.
+func (e PricingSource) Valid() bool {
+	switch e {
+	case PricingSourceBarndoorDefault:
+		return true
+	case PricingSourceNone:
+		return true
+	case PricingSourceNotMetered:
+		return true
+	case PricingSourceOrgCatalog:
+		return true
+	case PricingSourceOrgGeneric:
+		return true
+	case PricingSourceOrgInstance:
 		return true
 	default:
 		return false
@@ -414,10 +507,32 @@ type AuthType string
 // `x_api_key`, any other `bearer_api_key`.
 type AuthTypeInput string
 
+// BillingMode Whether use of the provider has a price by the token. It is validated and stored, and shows as the source of
+// `effective_pricing`; nothing is priced yet in either mode.
+type BillingMode string
+
+// BillingReason Why the provider is not metered. With `billing_mode` `per_token` it means nothing, and is kept and answered as it was
+// sent.
+type BillingReason string
+
 // ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 //
 // Example: Cheaper region
 type ChangeNote = string
+
+// EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
+type EffectivePricing struct {
+	CacheReadCostPerMillionTokens  nullable.Nullable[json.Number]        `json:"cache_read_cost_per_million_tokens"`
+	CacheWriteCostPerMillionTokens nullable.Nullable[json.Number]        `json:"cache_write_cost_per_million_tokens"`
+	InputCostPerMillionTokens      nullable.Nullable[json.Number]        `json:"input_cost_per_million_tokens"`
+	OutputCostPerMillionTokens     nullable.Nullable[json.Number]        `json:"output_cost_per_million_tokens"`
+	PricingRuleId                  nullable.Nullable[openapi_types.UUID] `json:"pricing_rule_id"`
+
+	// Source Where a price comes from: the organization's price for the provider, for its vendor or for the model anywhere, the
+	// shipped default, or nowhere. `not_metered` is the provider's `billing_mode`. There are no prices yet: it is
+	// `not_metered` or `none`.
+	Source PricingSource `json:"source"`
+}
 
 // Error defines model for Error.
 type Error struct {
@@ -437,7 +552,9 @@ type Error struct {
 // ErrorErrorType defines model for Error.Error.Type.
 type ErrorErrorType string
 
-// HealthStatus What the last connection check found. A check never changes `enabled`.
+// HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
+// not both `unhealthy` and held to it by `enforce_health_check`. Connection checks do not run yet, so every provider is
+// `unverified`.
 type HealthStatus string
 
 // KeyKind defines model for KeyKind.
@@ -446,16 +563,23 @@ type KeyKind string
 // MappingSource Whether the row enables a model of the provider's catalog or was defined by hand.
 type MappingSource string
 
-// ModelMapping defines model for ModelMapping.
+// ModelMapping A model that is enabled on a provider, or a target of a route. Whether the nodes hold a target back at the moment is
+// not shown here yet.
 type ModelMapping struct {
-	BareAlias       bool                                  `json:"bare_alias"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
-	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Enabled         bool                                  `json:"enabled"`
-	Id              openapi_types.UUID                    `json:"id"`
-	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+	BareAlias bool `json:"bare_alias"`
+
+	// BudgetStatus Null: there are no budgets yet.
+	BudgetStatus    nullable.Nullable[map[string]interface{}] `json:"budget_status"`
+	CreatedAt       time.Time                                 `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]                 `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]                 `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID]     `json:"created_by_user_id"`
+
+	// EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
+	EffectivePricing EffectivePricing          `json:"effective_pricing"`
+	Enabled          bool                      `json:"enabled"`
+	Id               openapi_types.UUID        `json:"id"`
+	LastChangeNote   nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
 	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
@@ -490,6 +614,9 @@ type ModelMapping struct {
 
 	// Source Whether the row enables a model of the provider's catalog or was defined by hand.
 	Source MappingSource `json:"source"`
+
+	// StaleStatus Null: models are not synchronised with the provider yet.
+	StaleStatus nullable.Nullable[string] `json:"stale_status"`
 
 	// StreamIdleTimeoutSecs Seconds, as they apply: the row's own, else the provider's, else 180.
 	StreamIdleTimeoutSecs int       `json:"stream_idle_timeout_secs"`
@@ -584,6 +711,15 @@ type ModelMappingUpdate struct {
 // ModelProvider The vendor, or whose dialect the endpoint speaks.
 type ModelProvider string
 
+// ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
+// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
+type ModelSyncMode string
+
+// PricingSource Where a price comes from: the organization's price for the provider, for its vendor or for the model anywhere, the
+// shipped default, or nowhere. `not_metered` is the provider's `billing_mode`. There are no prices yet: it is
+// `not_metered` or `none`.
+type PricingSource string
+
 // Provider defines model for Provider.
 type Provider struct {
 	// AuthType How the gateway identifies itself to the provider.
@@ -597,7 +733,22 @@ type Provider struct {
 	AuthType AuthType `json:"auth_type"`
 
 	// BaseUrl Example: https://api.openai.com/v1
-	BaseUrl            string                                `json:"base_url"`
+	BaseUrl string `json:"base_url"`
+
+	// BillingMode Whether use of the provider has a price by the token. It is validated and stored, and shows as the source of
+	// `effective_pricing`; nothing is priced yet in either mode.
+	BillingMode   BillingMode                      `json:"billing_mode"`
+	BillingNote   nullable.Nullable[string]        `json:"billing_note"`
+	BillingReason nullable.Nullable[BillingReason] `json:"billing_reason"`
+
+	// CatalogId The catalog entry it was made from; null, as entries have no id yet.
+	CatalogId nullable.Nullable[openapi_types.UUID] `json:"catalog_id"`
+
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
+	// ConnectionId The shared credential; null, as there are none yet.
+	ConnectionId       nullable.Nullable[openapi_types.UUID] `json:"connection_id"`
 	CreatedAt          time.Time                             `json:"created_at"`
 	CreatedByEmail     nullable.Nullable[string]             `json:"created_by_email"`
 	CreatedByName      nullable.Nullable[string]             `json:"created_by_name"`
@@ -611,7 +762,9 @@ type Provider struct {
 	// HealthDetail Why it is unhealthy; absent when there is nothing to say.
 	HealthDetail *string `json:"health_detail,omitempty"`
 
-	// HealthStatus What the last connection check found. A check never changes `enabled`.
+	// HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
+	// not both `unhealthy` and held to it by `enforce_health_check`. Connection checks do not run yet, so every provider is
+	// `unverified`.
 	HealthStatus   HealthStatus              `json:"health_status"`
 	Id             openapi_types.UUID        `json:"id"`
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
@@ -625,6 +778,10 @@ type Provider struct {
 	// ModelProvider The vendor, or whose dialect the endpoint speaks.
 	ModelProvider ModelProvider `json:"model_provider"`
 
+	// ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
+	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
+	ModelSyncMode ModelSyncMode `json:"model_sync_mode"`
+
 	// Name Example: OpenAI EU
 	Name  string             `json:"name"`
 	OrgId openapi_types.UUID `json:"org_id"`
@@ -632,9 +789,9 @@ type Provider struct {
 	// RequestTimeoutSecs Seconds; null leaves it to the default of 120.
 	RequestTimeoutSecs nullable.Nullable[int] `json:"request_timeout_secs"`
 
-	// SecretPath An opaque name of the stored credential; null when none is stored.
-	SecretPath nullable.Nullable[string] `json:"secret_path"`
-	Settings   json.RawMessage           `json:"settings"`
+	// SecretPath An opaque name of the stored credential; empty when none is stored.
+	SecretPath string          `json:"secret_path"`
+	Settings   json.RawMessage `json:"settings"`
 
 	// StreamIdleTimeoutSecs Seconds; null leaves it to the default of 180.
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs"`
@@ -674,22 +831,35 @@ type ProviderCreate struct {
 	// BaseUrl Absolute http or https URL, without user, query or fragment.
 	//
 	// Example: https://api.openai.com/v1
-	BaseUrl string `json:"base_url"`
+	BaseUrl     string       `json:"base_url"`
+	BillingMode *BillingMode `json:"billing_mode,omitempty"`
+
+	// BillingNote For people; it is stored only.
+	BillingNote *string `json:"billing_note,omitempty"`
+
+	// BillingReason Required with `billing_mode` `not_metered`: why. With `per_token` it means nothing, and is kept and answered as it
+	// was sent.
+	BillingReason *BillingReason `json:"billing_reason,omitempty"`
 
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
+	// ConnectionId A shared credential in place of one of its own. There are none yet: any id is answered 404, and null reads as
+	// absent.
+	ConnectionId *openapi_types.UUID `json:"connection_id,omitempty"`
+
 	// Credentials A structured secret (AWS, Google). Stored sealed to the data plane; never shown again.
 	Credentials *json.RawMessage `json:"credentials,omitempty"`
 	Enabled     *bool            `json:"enabled,omitempty"`
 
-	// EnforceHealthCheck Whether a failing connection check takes the provider out of service.
+	// EnforceHealthCheck Whether a failing connection check takes the provider out of service. Connection checks do not run yet.
 	EnforceHealthCheck *bool `json:"enforce_health_check,omitempty"`
 
 	// ModelProvider The vendor, or whose dialect the endpoint speaks.
-	ModelProvider ModelProvider `json:"model_provider"`
+	ModelProvider ModelProvider  `json:"model_provider"`
+	ModelSyncMode *ModelSyncMode `json:"model_sync_mode,omitempty"`
 
 	// Models Models to enable. Each becomes a 1:1 model mapping in the same transaction.
 	//
@@ -726,15 +896,33 @@ type ProviderUpdate struct {
 	// BaseUrl Another host needs the credential in the same request.
 	BaseUrl *string `json:"base_url,omitempty"`
 
+	// BillingMode As on create. `per_token` clears the reason and the note unless the same request has them, so that both are gone
+	// once they are left out.
+	BillingMode *BillingMode `json:"billing_mode,omitempty"`
+
+	// BillingNote Null clears it.
+	BillingNote nullable.Nullable[string] `json:"billing_note,omitempty"`
+
+	// BillingReason As on create. Null clears it, which `not_metered` refuses.
+	BillingReason nullable.Nullable[BillingReason] `json:"billing_reason,omitempty"`
+
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
+	// ConnectionId A shared credential in place of one of its own. There are none yet: any id is answered 404, and null changes
+	// nothing.
+	ConnectionId nullable.Nullable[openapi_types.UUID] `json:"connection_id,omitempty"`
+
 	// Credentials Replaces the stored credential.
 	Credentials        *json.RawMessage `json:"credentials,omitempty"`
 	Enabled            *bool            `json:"enabled,omitempty"`
 	EnforceHealthCheck *bool            `json:"enforce_health_check,omitempty"`
+
+	// ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
+	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
+	ModelSyncMode *ModelSyncMode `json:"model_sync_mode,omitempty"`
 
 	// Name As on create.
 	Name *string `json:"name,omitempty"`

@@ -37,6 +37,15 @@ func changeOf[T any](n nullable.Nullable[T]) tenant.Change[T] {
 	return tenant.Change[T]{Set: true, Value: &value}
 }
 
+// changeOfWord is changeOf for a word of an enumeration.
+func changeOfWord[T ~string](n nullable.Nullable[T]) tenant.Change[string] {
+	c := changeOf(n)
+	if c.Value == nil {
+		return tenant.Change[string]{Set: c.Set}
+	}
+	return tenant.Change[string]{Set: true, Value: new(string(*c.Value))}
+}
+
 // changeIfSet is for a creation, where null and absent are the same.
 func changeIfSet[T any](value *T) tenant.Change[T] {
 	return tenant.Change[T]{Set: value != nil, Value: value}

@@ -2,6 +2,9 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
@@ -72,6 +75,14 @@ func (s *server) ReorderModelMappings(ctx context.Context, r admin.ReorderModelM
 	return admin.ReorderModelMappings200JSONResponse{Ok: true}, nil
 }
 
+// showPricing has no costs: nothing has a price yet.
+func showPricing(m tenant.Mapping) admin.EffectivePricing {
+	unpriced := orNull[json.Number](nil)
+	return admin.EffectivePricing{Source: admin.PricingSource(m.PricingSource()), PricingRuleId: orNull[uuid.UUID](nil),
+		InputCostPerMillionTokens: unpriced, OutputCostPerMillionTokens: unpriced,
+		CacheReadCostPerMillionTokens: unpriced, CacheWriteCostPerMillionTokens: unpriced}
+}
+
 func showMapping(m tenant.Mapping) admin.ModelMapping {
 	requestSecs, streamIdleSecs := m.EffectiveTimeouts()
 	out := admin.ModelMapping{
@@ -80,6 +91,7 @@ func showMapping(m tenant.Mapping) admin.ModelMapping {
 		Enabled: m.Enabled, Priority: m.Priority, RetryOn429Count: m.RetryOn429Count, RetryOn429MaxWaitSecs: m.RetryOn429MaxWaitSecs,
 		BareAlias: m.BareAlias, RequestTimeoutSecs: requestSecs, StreamIdleTimeoutSecs: streamIdleSecs,
 		Source: admin.MappingSource(m.Source), ServingStatus: orNull[admin.ServingStatus](nil),
+		BudgetStatus: orNull[map[string]any](nil), StaleStatus: orNull[string](nil), EffectivePricing: showPricing(m),
 		CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(m.CreatedBy.UserID), CreatedByEmail: orNull(m.CreatedBy.Email), CreatedByName: orNull(m.CreatedBy.Name),
 		LastModifiedByUserId: orNull(m.ModifiedBy.UserID), LastModifiedByEmail: orNull(m.ModifiedBy.Email),

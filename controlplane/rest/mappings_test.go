@@ -33,7 +33,8 @@ func TestMappingDefaults(t *testing.T) {
 			"model_alias": c.alias, "upstream_model": c.model, "enabled": true, "priority": 0.0,
 			"retry_on_429_count": 0.0, "retry_on_429_max_wait_secs": 0.0, "request_timeout_secs": 120.0, "stream_idle_timeout_secs": 180.0,
 		}, c.want)
-		for _, null := range []string{"serving_status", "created_by_user_id", "created_by_email", "last_modified_by_user_id",
+		want["effective_pricing"] = pricing("none")
+		for _, null := range []string{"serving_status", "budget_status", "stale_status", "created_by_user_id", "created_by_email", "last_modified_by_user_id",
 			"last_modified_by_email", "last_modified_by_name", "last_modified_at", "last_change_note"} {
 			want[null] = nil
 		}
@@ -217,6 +218,37 @@ func TestMappingTimeouts(t *testing.T) {
 			t.Errorf("an unset timeout is stored as %d: it would hide a later one of the provider", *m.RequestTimeoutSecs)
 		}
 	}
+}
+
+func pricing(source string) fields {
+	return fields{"source": source, "pricing_rule_id": nil, "input_cost_per_million_tokens": nil, "output_cost_per_million_tokens": nil,
+		"cache_read_cost_per_million_tokens": nil, "cache_write_cost_per_million_tokens": nil}
+}
+
+func TestMappingPricing(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	a.provider(t, "Metered", "m")
+	path := providersPath + "/" + a.provider(t, "Local", "l")
+	check := func(source string) {
+		t.Helper()
+		want := map[any]any{"m": pricing("none"), "l": pricing(source)}
+		for _, listing := range []string{mappingsPath, path + "/model-mappings"} {
+			for _, m := range a.call(t, "GET", listing, nil).want(t, 200).list(t) {
+				if diff := cmp.Diff(want[m["upstream_model"]], m["effective_pricing"]); diff != "" {
+					t.Errorf("%s: pricing of %s (-want +got):\n%s", listing, m["upstream_model"], diff)
+				}
+				if _, ok := m["route_health_status"]; ok {
+					t.Errorf("%s shows a route health that is not known here: %v", listing, m)
+				}
+			}
+		}
+	}
+	check("none")
+	a.call(t, "PUT", path, fields{"billing_mode": "not_metered", "billing_reason": "local"}).want(t, 200)
+	check("not_metered")
+	a.call(t, "PUT", path, fields{"billing_mode": "per_token"}).want(t, 200)
+	check("none")
 }
 
 func TestMappingReorder(t *testing.T) {

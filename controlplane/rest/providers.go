@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/google/uuid"
+
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
@@ -28,7 +30,9 @@ func (s *server) CreateProvider(ctx context.Context, r admin.CreateProviderReque
 			Name: &b.Name, BaseURL: &b.BaseUrl, AuthType: (*string)(b.AuthType),
 			APIKey: secretOf(b.ApiKey), Credentials: secretOfJSON(b.Credentials), Settings: rawOf(b.Settings),
 			Enabled: b.Enabled, EnforceHealthCheck: b.EnforceHealthCheck, ChangeNote: b.ChangeNote,
-			Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(b.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(b.StreamIdleTimeoutSecs)},
+			Timeouts:     tenant.TimeoutsPatch{RequestSecs: changeIfSet(b.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(b.StreamIdleTimeoutSecs)},
+			ConnectionID: changeIfSet(b.ConnectionId), ModelSyncMode: (*string)(b.ModelSyncMode),
+			Billing: tenant.BillingPatch{Mode: (*string)(b.BillingMode), Reason: changeIfSet((*string)(b.BillingReason)), Note: changeIfSet(b.BillingNote)},
 		},
 	}
 	if b.Models != nil {
@@ -55,7 +59,9 @@ func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderReque
 		Name: b.Name, BaseURL: b.BaseUrl, AuthType: (*string)(b.AuthType),
 		APIKey: secretOf(b.ApiKey), Credentials: secretOfJSON(b.Credentials), Settings: rawOf(b.Settings),
 		Enabled: b.Enabled, EnforceHealthCheck: b.EnforceHealthCheck, ChangeNote: b.ChangeNote,
-		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeOf(b.RequestTimeoutSecs), StreamIdleSecs: changeOf(b.StreamIdleTimeoutSecs)},
+		Timeouts:     tenant.TimeoutsPatch{RequestSecs: changeOf(b.RequestTimeoutSecs), StreamIdleSecs: changeOf(b.StreamIdleTimeoutSecs)},
+		ConnectionID: changeOf(b.ConnectionId), ModelSyncMode: (*string)(b.ModelSyncMode),
+		Billing: tenant.BillingPatch{Mode: (*string)(b.BillingMode), Reason: changeOfWord(b.BillingReason), Note: changeOf(b.BillingNote)},
 	})
 	if err != nil {
 		return nil, err
@@ -99,15 +105,16 @@ func showProvider(p tenant.Provider) admin.Provider {
 		AuthType: admin.AuthType(p.AuthType), Settings: p.Settings, Enabled: p.Enabled, EnforceHealthCheck: p.EnforceHealthCheck,
 		HealthStatus:       admin.HealthStatus(p.Health.Status),
 		RequestTimeoutSecs: orNull(p.Timeouts.RequestSecs), StreamIdleTimeoutSecs: orNull(p.Timeouts.StreamIdleSecs),
+		ModelSyncMode: admin.ModelSyncMode(p.ModelSyncMode), BillingMode: admin.BillingMode(p.Billing.Mode),
+		BillingReason: orNull((*admin.BillingReason)(p.Billing.Reason)), BillingNote: orNull(p.Billing.Note),
+		ConnectionId: orNull[uuid.UUID](nil), CatalogId: orNull[uuid.UUID](nil), ChangeNote: orNull(p.ChangeNote),
 		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(p.CreatedBy.UserID), CreatedByEmail: orNull(p.CreatedBy.Email), CreatedByName: orNull(p.CreatedBy.Name),
 		LastModifiedByUserId: orNull(p.ModifiedBy.UserID), LastModifiedByEmail: orNull(p.ModifiedBy.Email),
 		LastModifiedByName: orNull(p.ModifiedBy.Name), LastModifiedAt: timeOrNull(p.ModifiedAt), LastChangeNote: orNull(p.ChangeNote),
-		SecretPath: orNull[string](nil),
 	}
 	if p.CredentialID != nil {
-		path := "provider-credentials/" + p.CredentialID.String()
-		out.SecretPath = orNull(&path)
+		out.SecretPath = "provider-credentials/" + p.CredentialID.String()
 	}
 	if p.Health.Detail != "" {
 		out.HealthDetail = &p.Health.Detail

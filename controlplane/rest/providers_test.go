@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
@@ -17,7 +18,7 @@ func TestProviderDefaults(t *testing.T) {
 	created := a.call(t, "POST", providersPath, openAI("OpenAI EU")).want(t, 200)
 	got := created.object(t)
 	for _, generated := range []string{"id", "created_at", "updated_at", "secret_path"} {
-		if got[generated] == nil {
+		if got[generated] == nil || got[generated] == "" {
 			t.Errorf("%s is missing", generated)
 		}
 		delete(got, generated)
@@ -25,7 +26,8 @@ func TestProviderDefaults(t *testing.T) {
 	want := fields{
 		"org_id": a.org.String(), "name": "OpenAI EU", "model_provider": "openai", "base_url": "https://api.openai.com/v1",
 		"auth_type": "bearer_api_key", "settings": fields{}, "enabled": true, "enforce_health_check": true, "health_status": "unverified",
-		"request_timeout_secs": nil, "stream_idle_timeout_secs": nil,
+		"request_timeout_secs": nil, "stream_idle_timeout_secs": nil, "connection_id": nil, "catalog_id": nil, "change_note": nil,
+		"model_sync_mode": "off", "billing_mode": "per_token", "billing_reason": nil, "billing_note": nil,
 		"created_by_user_id": nil, "created_by_email": nil, "created_by_name": "Acme automation",
 		"last_modified_by_user_id": nil, "last_modified_by_email": nil, "last_modified_by_name": nil, "last_modified_at": nil,
 		"last_change_note": nil,
@@ -100,7 +102,7 @@ func TestProviderAuthTypes(t *testing.T) {
 		if got := r.want(t, 200).field(t, "auth_type"); got != c.want {
 			t.Errorf("case %d: got %v, want %s", i, got, c.want)
 		}
-		if got := r.field(t, "secret_path"); (got != nil) != (c.secret != nil) {
+		if got := r.field(t, "secret_path"); (got != "") != (c.secret != nil) {
 			t.Errorf("case %d: secret_path is %v", i, got)
 		}
 	}
@@ -135,7 +137,10 @@ func TestProviderRefusals(t *testing.T) {
 		{fields{"stream_idle_timeout_secs": 301}, 400, "stream_idle_timeout_secs must be between 1 and 300"},
 		{fields{"models": []string{"gpt-5", ""}}, 400, "models: model_alias must not be blank"},
 		{fields{"change_note": strings.Repeat("x", 1001)}, 400, "change_note must be at most 1000 characters"},
-		{fields{"connection_id": uuid.NewString()}, 400, "unknown field `connection_id`"},
+		{fields{"catalog_id": uuid.NewString()}, 400, "unknown field `catalog_id`"},
+		{fields{"connection_id": "x"}, 422, "connection_id: UUID parsing failed"},
+		{fields{"model_sync_mode": 1}, 422, "model_sync_mode: invalid type: number, expected a string"},
+		{fields{"billing_note": 1}, 422, "billing_note: invalid type: number, expected a string"},
 		{fields{"credentials": "x"}, 422, "credentials: invalid type: string, expected an object"},
 		{fields{"name": nil}, 422, "missing field `name`"},
 		{fields{"base_url": nil}, 422, "missing field `base_url`"},
@@ -189,12 +194,14 @@ func TestProviderUpdate(t *testing.T) {
 	created := a.call(t, "POST", providersPath, with(openAI("P"), fields{"request_timeout_secs": 30, "stream_idle_timeout_secs": 40,
 		"settings": fields{"organization": "o"}, "change_note": "first"})).want(t, 200)
 	path := providersPath + "/" + created.id(t)
-	if got := created.field(t, "last_change_note"); got != "first" {
-		t.Errorf("got note %v, want first", got)
+	for _, name := range []string{"last_change_note", "change_note"} {
+		if got := created.field(t, name); got != "first" {
+			t.Errorf("got %s %v, want first", name, got)
+		}
 	}
 
 	unchanged := []string{"name", "base_url", "auth_type", "settings", "enabled", "enforce_health_check", "request_timeout_secs",
-		"stream_idle_timeout_secs", "secret_path", "created_at"}
+		"stream_idle_timeout_secs", "secret_path", "model_sync_mode", "billing_mode", "billing_reason", "billing_note", "created_at"}
 	r := a.call(t, "PUT", path, fields{}).want(t, 200)
 	for _, name := range unchanged {
 		if diff := cmp.Diff(created.field(t, name), r.field(t, name)); diff != "" {
@@ -260,12 +267,46 @@ func TestProviderAuthTypeChange(t *testing.T) {
 		t.Error("another header for the same key must keep it")
 	}
 	gone := a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough"}).want(t, 200)
-	if gone.field(t, "auth_type") != "codex_oauth" || gone.field(t, "secret_path") != nil {
+	if gone.field(t, "auth_type") != "codex_oauth" || gone.field(t, "secret_path") != "" {
 		t.Errorf("passthrough stores nothing: %s", gone.body)
 	}
 	a.call(t, "PUT", path, fields{"base_url": "https://other.example"}).want(t, 200) // nothing is bound to the host
 	a.call(t, "PUT", path, fields{"auth_type": "api_key"}).wantError(t, 400, "invalid_request_error", "api_key is required for API-key auth providers")
 	a.call(t, "PUT", path, fields{"auth_type": "api_key", "api_key": "k"}).want(t, 200)
+}
+
+// TestProviderHealth: the two details are there once there is something to tell, and
+// gone when a change makes it untrue.
+func TestProviderHealth(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	id := a.provider(t, "P")
+	path := providersPath + "/" + id
+	tag, err := storetest.Connect(t, a.db.SuperuserURL).Exec(t.Context(), `UPDATE providers
+		SET health_status = 'unhealthy', health_detail = '401 from the model list', health_checked_at = '2027-01-31T12:00:00Z' WHERE id = $1`, id)
+	if err != nil || tag.RowsAffected() != 1 {
+		t.Fatalf("%d rows, %v", tag.RowsAffected(), err)
+	}
+	found := fields{"health_status": "unhealthy", "health_detail": "401 from the model list", "health_checked_at": "2027-01-31T12:00:00Z"}
+	health := func(r answer) fields {
+		got := fields{}
+		for name, value := range r.want(t, 200).object(t) {
+			if strings.HasPrefix(name, "health_") {
+				got[name] = value
+			}
+		}
+		return got
+	}
+	if diff := cmp.Diff(found, health(a.call(t, "GET", path, nil))); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	kept := fields{"enforce_health_check": false, "billing_mode": "not_metered", "billing_reason": "local", "model_sync_mode": "full"}
+	if diff := cmp.Diff(found, health(a.call(t, "PUT", path, kept))); diff != "" {
+		t.Errorf("after a change that is not of the connection (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(fields{"health_status": "unverified"}, health(a.call(t, "PUT", path, fields{"api_key": "new"}))); diff != "" {
+		t.Errorf("after a new key (-want +got):\n%s", diff)
+	}
 }
 
 func TestProviderDelete(t *testing.T) {

@@ -18,7 +18,8 @@ func (d *DB) Providers() Providers { return Providers{d} }
 
 const selectProvider = `
 	SELECT p.id, p.org_id, p.name, p.model_provider, p.base_url, p.auth_type, p.settings, p.enabled, p.enforce_health_check,
-	       p.request_timeout_secs, p.stream_idle_timeout_secs, p.model_sync_mode, p.billing_mode, p.billing_reason, p.billing_note, p.health_status, p.health_detail, p.health_checked_at,
+	       p.request_timeout_secs, p.stream_idle_timeout_secs, p.model_sync_mode, p.billing_mode, p.billing_reason, p.billing_note,
+	       p.health_status, p.health_detail, p.health_checked_at,
 	       p.created_at, p.updated_at, p.created_by_user_id, p.created_by_email, p.created_by_name,
 	       p.last_modified_by_user_id, p.last_modified_by_email, p.last_modified_by_name, p.last_modified_at, p.last_change_note,
 	       c.id
@@ -27,8 +28,8 @@ const selectProvider = `
 func scanProvider(row pgx.CollectableRow) (p tenant.Provider, err error) {
 	by, mod := &p.CreatedBy, &p.ModifiedBy
 	err = row.Scan(&p.ID, &p.OrganizationID, &p.Name, &p.Family, &p.BaseURL, &p.AuthType, &p.Settings, &p.Enabled, &p.EnforceHealthCheck,
-		&p.Timeouts.RequestSecs, &p.Timeouts.StreamIdleSecs,
-		&p.ModelSyncMode, &p.Billing.Mode, &p.Billing.Reason, &p.Billing.Note, &p.Health.Status, &p.Health.Detail, &p.Health.CheckedAt,
+		&p.Timeouts.RequestSecs, &p.Timeouts.StreamIdleSecs, &p.ModelSyncMode, &p.Billing.Mode, &p.Billing.Reason, &p.Billing.Note,
+		&p.Health.Status, &p.Health.Detail, &p.Health.CheckedAt,
 		&p.CreatedAt, &p.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &p.ModifiedAt, &p.ChangeNote,
 		&p.CredentialID)
 	return p, err

@@ -98,8 +98,23 @@ func validProvider() tenant.ProviderCreate {
 		Name: ptr("P"), BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("k"))}}
 }
 
+// drawBilling draws what a creation may say of billing.
+func drawBilling(t *rapid.T) tenant.BillingPatch {
+	optional := func(name string, values ...string) *string {
+		return rapid.Ptr(rapid.SampledFrom(values), true).Draw(t, name)
+	}
+	p := tenant.BillingPatch{Mode: optional("mode", "per_token", "not_metered")}
+	reason, note := optional("reason", "subscription", "local", "external", "other"), optional("note", "", "flat fee")
+	if p.Mode != nil && *p.Mode == tenant.BillingNotMetered && reason == nil {
+		reason = ptr("other")
+	}
+	p.Reason, p.Note = tenant.Change[string]{Set: reason != nil, Value: reason}, tenant.Change[string]{Set: note != nil, Value: note}
+	return p
+}
+
 // TestEmptyUpdateChangesNothing: what Create stores, an update without fields keeps,
-// so that a second plan of an automation is empty.
+// and so does one with the same fields, so that a second plan of an automation is
+// empty.
 func TestEmptyUpdateChangesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,16 +122,23 @@ func TestEmptyUpdateChangesNothing(t *testing.T) {
 		in.Enabled = rapid.Ptr(rapid.Bool(), true).Draw(t, "enabled")
 		in.EnforceHealthCheck = rapid.Ptr(rapid.Bool(), true).Draw(t, "enforce")
 		in.Timeouts.RequestSecs = tenant.Change[int]{Set: true, Value: rapid.Ptr(rapid.IntRange(1, 600), true).Draw(t, "request")}
+		in.ModelSyncMode = rapid.Ptr(rapid.SampledFrom([]string{"off", "additive", "full"}), true).Draw(t, "sync")
+		in.Billing = drawBilling(t)
 		created, _, err := in.New()
 		if err != nil {
 			t.Fatal(err)
 		}
-		updated, credential, err := created.Update(tenant.ProviderPatch{}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(created, updated); diff != "" || credential != (tenant.CredentialChange{}) {
-			t.Fatalf("changed: %s %+v", diff, credential)
+		b := created.Billing
+		same := tenant.ProviderPatch{ModelSyncMode: &created.ModelSyncMode, Billing: tenant.BillingPatch{Mode: &b.Mode,
+			Reason: tenant.Change[string]{Set: true, Value: b.Reason}, Note: tenant.Change[string]{Set: true, Value: b.Note}}}
+		for name, patch := range map[string]tenant.ProviderPatch{"empty": {}, "same": same, "as sent": {Billing: in.Billing}} {
+			updated, credential, err := created.Update(patch, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(created, updated); diff != "" || credential != (tenant.CredentialChange{}) {
+				t.Fatalf("%s: changed: %s %+v", name, diff, credential)
+			}
 		}
 	})
 }

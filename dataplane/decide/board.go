@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -150,6 +152,23 @@ func (c *Cell) Forget(id uuid.UUID) {
 	}
 	c.drop(id)
 	c.show()
+}
+
+// ForgetOwn is Forget for every own event: the log that would have brought them
+// back is gone.
+func (b *Board) ForgetOwn() {
+	b.mu.Lock()
+	cells := slices.Collect(maps.Values(b.cells))
+	b.mu.Unlock()
+	for _, c := range cells {
+		c.mu.Lock()
+		for _, o := range c.own {
+			c.log = c.log.Apply(&o.event, o.count, o.at, node.DefaultCooldown())
+		}
+		c.own = nil
+		c.show()
+		c.mu.Unlock()
+	}
 }
 
 func (c *Cell) drop(id uuid.UUID) {

@@ -54,6 +54,8 @@ type Link struct {
 	offline  atomic.Bool // the bus was given its time to answer
 	synced   sync.WaitGroup
 	replayed atomic.Bool
+
+	reconnects signal
 }
 
 // busPatience is how long a node that has a configuration on disk waits for the
@@ -134,15 +136,19 @@ func (l *Link) Run(ctx context.Context) error {
 	patience := time.AfterFunc(busPatience, func() { l.offline.Store(true) })
 	defer patience.Stop()
 
+	// A request that waits for an answer must not keep the node from stopping.
+	defer context.AfterFunc(ctx, nc.Close)()
 	var wg sync.WaitGroup
 	l.synced.Add(2)
 	wg.Go(func() { l.synced.Wait(); l.replayed.Store(true) })
-	wg.Go(func() {
-		l.follow(ctx, js, stream{node.ConfigStream, jetstream.DeliverLastPerSubjectPolicy, func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }})
-	})
-	wg.Go(func() {
-		l.follow(ctx, js, stream{node.HealthStream, jetstream.DeliverAllPolicy, func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }})
-	})
+	for _, f := range []*follower{
+		{link: l, js: js, name: node.ConfigStream, from: jetstream.DeliverLastPerSubjectPolicy,
+			handle: func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }},
+		{link: l, js: js, name: node.HealthStream, from: jetstream.DeliverAllPolicy,
+			handle: func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }, anew: l.board.ForgetOwn},
+	} {
+		wg.Go(func() { f.run(ctx) })
+	}
 	wg.Go(func() { l.clock.follow(ctx, js) })
 	wg.Go(func() { l.health.publish(ctx, js) })
 	wg.Wait()
@@ -159,75 +165,13 @@ func (l *Link) connect() (*nats.Conn, error) {
 				l.cfg.Log.Warn("bus lost", "node", l.cfg.Node, "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { l.cfg.Log.Info("bus back", "node", l.cfg.Node) }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			l.cfg.Log.Info("bus back", "node", l.cfg.Node)
+			l.reconnects.broadcast()
+		}),
 	}
 	if l.cfg.InProcess != nil {
 		options = append(options, nats.InProcessServer(l.cfg.InProcess))
 	}
 	return nats.Connect(l.cfg.URL, options...)
-}
-
-type stream struct {
-	name   string
-	policy jetstream.DeliverPolicy
-	handle func(m jetstream.Msg, at time.Time)
-}
-
-// follow reads a stream with a pull ordered consumer, which goes on by itself
-// after a lost connection, and makes a new one where even that ends.
-func (l *Link) follow(ctx context.Context, js jetstream.JetStream, s stream) {
-	first := true
-	replayed := func() {
-		if first {
-			first = false
-			l.synced.Done()
-		}
-	}
-	defer replayed() // so that nobody waits for a node that stops
-	for ctx.Err() == nil {
-		err := l.read(ctx, js, s, replayed)
-		if ctx.Err() != nil {
-			return
-		}
-		l.cfg.Log.Debug("stream not readable, trying again", "node", l.cfg.Node, "stream", s.name, "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-// read follows one consumer to its end. replayed is called when all that stood in
-// the stream at the start has been handled.
-func (l *Link) read(ctx context.Context, js jetstream.JetStream, s stream, replayed func()) error {
-	consumer, err := js.OrderedConsumer(ctx, s.name, jetstream.OrderedConsumerConfig{DeliverPolicy: s.policy})
-	if err != nil {
-		return err
-	}
-	info, err := consumer.Info(ctx)
-	if err != nil {
-		return err
-	}
-	if info.NumPending == 0 && info.Delivered.Stream == 0 {
-		replayed()
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return err
-	}
-	defer messages.Stop()
-	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return err
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
-		s.handle(m, meta.Timestamp)
-		if meta.NumPending == 0 {
-			replayed()
-		}
-	}
 }

@@ -13,7 +13,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spillway-gateway/spillway/api/node"
@@ -36,34 +38,52 @@ type Config struct {
 
 // Client sends requests to providers. It is safe for concurrent use.
 type Client struct {
-	sealKey   hpke.PrivateKey
-	keyID     string
-	transport *http.Transport
+	sealKey    hpke.PrivateKey
+	keyID      string
+	dialer     *net.Dialer
+	transports sync.Map // "scheme://host" -> *http.Transport
 }
 
-// New returns a client. Connections are kept and shared between providers on the
-// same host; they carry no credential of their own.
+// New returns a client.
 func New(cfg Config) *Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control}
-	c := &Client{sealKey: cfg.SealKey}
+	c := &Client{
+		sealKey: cfg.SealKey,
+		dialer:  &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control},
+	}
 	if cfg.SealKey != nil {
 		c.keyID = node.SealKeyID(cfg.SealKey.PublicKey())
 	}
-	c.transport = &http.Transport{
+	return c
+}
+
+// transport returns the connections to a host. Each host has a transport of its
+// own, so that requests to different ones share no lock; providers on one host
+// share it, for a connection carries no credential of its own.
+func (c *Client) transport(u *url.URL) *http.Transport {
+	key := u.Scheme + "://" + u.Host
+	if t, ok := c.transports.Load(key); ok {
+		return t.(*http.Transport)
+	}
+	t, _ := c.transports.LoadOrStore(key, &http.Transport{
 		// No proxy from the environment, no redirects (RoundTrip follows none), and
 		// HTTP/1.1, so that one broken connection breaks one request.
-		DialContext:           dialer.DialContext,
+		DialContext:           c.dialer.DialContext,
 		TLSHandshakeTimeout:   10 * time.Second,
 		MaxIdleConnsPerHost:   1024,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true,
-	}
-	return c
+	})
+	return t.(*http.Transport)
 }
 
 // Close ends idle connections.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transports.Range(func(_, t any) bool {
+		t.(*http.Transport).CloseIdleConnections()
+		return true
+	})
+}
 
 // Body is a request body in parts that are sent one after another. The parts are
 // not changed and may be sent again.
@@ -134,29 +154,29 @@ func (e *Error) Unwrap() error { return e.Err }
 // header is sent as it is plus the credential; Open takes it over. The error, if
 // any, is an *Error. Canceling ctx ends the attempt and the answer's body.
 func (c *Client) Open(ctx context.Context, p *decide.Provider, header http.Header, rawQuery string, body Body) (*http.Response, error) {
-	credential, err := c.credential(p)
+	to, err := c.attach(p)
 	if err != nil {
 		return nil, &Error{Phase: decide.Dialing, Cause: decide.GatewayFault, Err: err}
 	}
 	switch p.Auth {
 	case decide.BearerAuth:
-		header["Authorization"] = credential
+		header["Authorization"] = to.credential
 	case decide.XAPIKeyAuth:
-		header["X-Api-Key"] = credential
+		header["X-Api-Key"] = to.credential
 	}
-	url := p.Endpoint
+	address := p.Endpoint
 	if rawQuery != "" {
-		withQuery := *url
+		withQuery := *address
 		withQuery.RawQuery = rawQuery
-		url = &withQuery
+		address = &withQuery
 	}
 	req := (&http.Request{
-		Method: http.MethodPost, URL: url, Host: url.Host, Header: header,
+		Method: http.MethodPost, URL: address, Host: address.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		ContentLength: body.Len(), Body: body.reader(),
 		GetBody: func() (io.ReadCloser, error) { return body.reader(), nil },
 	}).WithContext(ctx)
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := to.transport.RoundTrip(req)
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
@@ -192,42 +212,53 @@ func CauseOf(ctx context.Context) decide.Cause {
 	return decide.CallerGone
 }
 
-// secret is an opened credential as a header value. It prints nothing.
-type secret struct{ header []string }
+// attached is what a provider is reached with: its opened credential as a header
+// value, and the connections to its host. It prints nothing.
+type attached struct {
+	credential []string
+	transport  *http.Transport
+}
 
 // Format keeps the credential out of every formatter, %+v and %#v included.
-func (secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
+func (*attached) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
 
-// credential opens a provider's seal, once for each configuration it comes with.
-// The header value is shared by requests and must not be changed.
-func (c *Client) credential(p *decide.Provider) ([]string, error) {
-	if opened, ok := p.Attached.Load().(secret); ok {
-		return opened.header, nil
+// attach opens a provider's seal, once for each configuration it comes with. The
+// header value is shared by requests and must not be changed.
+func (c *Client) attach(p *decide.Provider) (*attached, error) {
+	if a, ok := p.Attached.Load().(*attached); ok {
+		return a, nil
 	}
-	if p.Sealed == nil {
-		return nil, fmt.Errorf("%w: provider %s has none", ErrCredential, p.ID)
-	}
-	// The seal names its host: a base_url that was moved elsewhere gets nothing.
-	if !strings.EqualFold(p.Sealed.Host, p.Endpoint.Host) {
-		return nil, fmt.Errorf("%w: it is sealed to another host than provider %s has", ErrCredential, p.ID)
-	}
-	if c.sealKey == nil || p.Sealed.KeyID != c.keyID {
-		return nil, fmt.Errorf("%w: provider %s's is sealed to key %s, which this node does not hold", ErrCredential, p.ID, p.Sealed.KeyID)
-	}
-	_, kdf, aead := node.SealSuite()
-	plain, err := hpke.Open(c.sealKey, kdf, aead, p.Sealed.Info(p.OrgID), p.Sealed.Ciphertext)
+	credential, err := c.open(p)
 	if err != nil {
-		return nil, fmt.Errorf("%w: provider %s's seal does not open", ErrCredential, p.ID)
-	}
-	var credential node.Credential
-	if err := json.Unmarshal(plain, &credential); err != nil || credential.APIKey == "" {
-		return nil, fmt.Errorf("%w: provider %s's is not an API key", ErrCredential, p.ID)
+		return nil, err
 	}
 	value := credential.APIKey
 	if p.Auth == decide.BearerAuth {
 		value = "Bearer " + value
 	}
-	opened := secret{[]string{value}}
-	p.Attached.Store(opened)
-	return opened.header, nil
+	a := &attached{[]string{value}, c.transport(p.Endpoint)}
+	p.Attached.Store(a)
+	return a, nil
+}
+
+func (c *Client) open(p *decide.Provider) (credential node.Credential, err error) {
+	if p.Sealed == nil {
+		return credential, fmt.Errorf("%w: provider %s has none", ErrCredential, p.ID)
+	}
+	// The seal names its host: a base_url that was moved elsewhere gets nothing.
+	if !strings.EqualFold(p.Sealed.Host, p.Endpoint.Host) {
+		return credential, fmt.Errorf("%w: it is sealed to another host than provider %s has", ErrCredential, p.ID)
+	}
+	if c.sealKey == nil || p.Sealed.KeyID != c.keyID {
+		return credential, fmt.Errorf("%w: provider %s's is sealed to key %s, which this node does not hold", ErrCredential, p.ID, p.Sealed.KeyID)
+	}
+	_, kdf, aead := node.SealSuite()
+	plain, err := hpke.Open(c.sealKey, kdf, aead, p.Sealed.Info(p.OrgID), p.Sealed.Ciphertext)
+	if err != nil {
+		return credential, fmt.Errorf("%w: provider %s's seal does not open", ErrCredential, p.ID)
+	}
+	if err := json.Unmarshal(plain, &credential); err != nil || credential.APIKey == "" {
+		return credential, fmt.Errorf("%w: provider %s's is not an API key", ErrCredential, p.ID)
+	}
+	return credential, nil
 }

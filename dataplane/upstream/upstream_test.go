@@ -119,6 +119,12 @@ func TestOpenSendsTheCredential(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*testing.T, *bundle){
+		"MovedElsewhere": func(_ *testing.T, b *bundle) {
+			// The same server by another name: only the seal's host forbids it.
+			moved := *b.provider.Endpoint
+			moved.Host = strings.Replace(moved.Host, "127.0.0.1", "localhost", 1)
+			b.provider.Endpoint = &moved
+		},
 		"AnotherHost":         func(_ *testing.T, b *bundle) { b.provider.Sealed.Host = "api.example.com" },
 		"AnotherOrganization": func(_ *testing.T, b *bundle) { b.provider.OrgID = uuid.New() },
 		"AnotherKey":          func(_ *testing.T, b *bundle) { b.provider.Sealed.KeyID = "0000000000000000" },

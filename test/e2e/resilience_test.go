@@ -10,10 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/spillway-gateway/spillway/dataplane"
 	"github.com/spillway-gateway/spillway/dataplane/upstream"
 	"github.com/spillway-gateway/spillway/dev"
 	"github.com/spillway-gateway/spillway/test/env"
+	"github.com/spillway-gateway/spillway/test/provider"
 )
 
 // A node that starts while the control plane, Postgres and NATS are all gone
@@ -88,4 +91,81 @@ func alone(t *testing.T, e *env.Env) {
 	within(t, 2*time.Second, "the node to be ready", n.Ready)
 	t.Logf("ready after %v", time.Since(began))
 	e.Info.GatewayURLs = []string{"http://" + listener.Addr().String()}
+}
+
+// natsServer is a NATS server that can be stopped and started again on its port.
+type natsServer struct {
+	t       *testing.T
+	options server.Options
+	running *server.Server
+}
+
+func newNATS(t *testing.T) *natsServer {
+	t.Helper()
+	n := &natsServer{t: t, options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
+	n.start()
+	n.options.Port = n.running.Addr().(*net.TCPAddr).Port
+	t.Cleanup(n.stop)
+	return n
+}
+
+func (n *natsServer) start() {
+	n.t.Helper()
+	options := n.options
+	ns, err := server.NewServer(&options)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	ns.Start()
+	if !ns.ReadyForConnections(10 * time.Second) {
+		n.t.Fatal("NATS did not start")
+	}
+	n.running = ns
+}
+
+func (n *natsServer) stop() {
+	n.running.Shutdown()
+	n.running.WaitForShutdown()
+}
+
+// With the bus down nodes serve, fail over and cool down by what they see
+// themselves; when it is back, what changed meanwhile goes live.
+func TestBusDownAndBack(t *testing.T) {
+	t.Parallel()
+	bus := newNATS(t)
+	e := env.Start(t, env.Options{Nodes: 2, NATSURL: bus.running.ClientURL()})
+	first, second := pair(e, "route", "openai", nil)
+	e.Live()
+	e.Provider.Script(first, provider.Behavior{Status: 429, RetryAfter: "300"})
+	bus.stop()
+
+	for node := range 2 {
+		wantServed(t, e.Chat(node, "route", false), second)
+		if a := e.Chat(node, "route", false); a.Status != 200 || a.Header.Get("X-Bd-Provider-Failover-Count") != "0" {
+			t.Errorf("node %d does not cool down what it saw fail: status %d, headers %v", node, a.Status, a.Header)
+		}
+	}
+	id := e.AddProvider("meanwhile", "openai", "new-model")
+	e.AddTarget("meanwhile", id, "new-model", 1, nil)
+
+	bus.start()
+	for node := range 2 {
+		took := within(t, 30*time.Second, "the change made meanwhile", func() bool { return e.Chat(node, "meanwhile", false).Status == 200 })
+		t.Logf("node %d had it %v after the bus was back", node, took)
+	}
+}
+
+// The bus comes back without anything it had: everything is published again.
+func TestBusLosesEverything(t *testing.T) {
+	t.Parallel()
+	bus := newNATS(t)
+	e := env.Start(t, env.Options{NATSURL: bus.running.ClientURL()})
+	e.Live()
+	bus.stop()
+	bus.options.StoreDir = t.TempDir()
+	bus.start()
+	id := e.AddProvider("after", "openai", "new-model")
+	e.AddTarget("after", id, "new-model", 1, nil)
+	took := within(t, 30*time.Second, "the change made after", func() bool { return e.Chat(0, "after", false).Status == 200 })
+	t.Logf("live after %v", took)
 }

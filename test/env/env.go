@@ -35,6 +35,8 @@ type Options struct {
 	// DataDir and DatabaseURL let a test start the same system again.
 	DataDir     string
 	DatabaseURL string
+	// NATSURL is a server of the test's own in place of the embedded one.
+	NATSURL string
 }
 
 // Env is a running system and an organization in it.
@@ -62,7 +64,7 @@ func Start(t testing.TB, o Options) *Env {
 	}
 	e := &Env{t: t, Options: o, logs: new(Log)}
 	system, err := dev.Start(t.Context(), dev.Config{
-		DataDir: o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL,
+		DataDir: o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL, NATSURL: o.NATSURL,
 		Log: slog.New(slog.NewTextHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/spillway-gateway/spillway/dev/postgres"
+	"github.com/spillway-gateway/spillway/test/provider"
+)
+
+// process starts a command of the program that runs until the test ends.
+func process(t *testing.T, env []string, args ...string) *output {
+	t.Helper()
+	out := new(output)
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(append(os.Environ(), "SPILLWAY_TEST_MAIN=1"), env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%q ended with %v: %s", args, err, out)
+		}
+	})
+	return out
+}
+
+// freeAddress is an address that was free a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// infrastructure is a Postgres and a NATS server as an operator would bring them.
+func infrastructure(t *testing.T) (databaseURL, natsURL string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "spillway-planes-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	cluster, err := postgres.Start(t.Context(), postgres.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cluster.Stop() })
+	ns, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Start()
+	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	if !ns.ReadyForConnections(10 * time.Second) {
+		t.Fatal("NATS did not start")
+	}
+	return cluster.URL("spillway"), ns.ClientURL()
+}
+
+// variables reads the lines NAME=value of a command's output.
+func variables(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// The planes as separate processes, set up as the README says.
+func TestSeparateProcesses(t *testing.T) {
+	t.Parallel()
+	databaseURL, natsURL := infrastructure(t)
+	_, keys, _ := program(t, nil, "keygen")
+	env := []string{"SPILLWAY_DATABASE_URL=" + databaseURL, "SPILLWAY_NATS_URL=" + natsURL}
+	for name, value := range variables(keys) {
+		env = append(env, name+"="+value)
+	}
+	if code, _, stderr := program(t, env, "organization", "--name", "acme"); code != 2 || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("before migrating: exit code %d: %s", code, stderr)
+	}
+	for range 2 { // migrating twice is migrating once
+		if code, _, stderr := program(t, env, "migrate"); code != 0 {
+			t.Fatalf("migrate: exit code %d: %s", code, stderr)
+		}
+	}
+	code, created, stderr := program(t, env, "organization", "--name", "acme")
+	if code != 0 {
+		t.Fatalf("organization: exit code %d: %s", code, stderr)
+	}
+	account := variables(created)
+
+	control, gateway := freeAddress(t), freeAddress(t)
+	controlLog := process(t, env, "controlplane", "--listen", control)
+	nodeLog := process(t, env, "dataplane", "--listen", gateway, "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
+	logs := func() string { return controlLog.String() + nodeLog.String() }
+	p := provider.New(provider.Config{})
+	upstream, err := p.Start("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	post(t, logs, "http://"+control+"/oauth/token", "application/x-www-form-urlencoded", "", url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {account["client_id"]}, "client_secret": {account["client_secret"]}}.Encode(), &token)
+	admin := func(path, body string, out any) {
+		post(t, logs, "http://"+control+"/api/llm-gateway/admin"+path, "application/json", "Bearer "+token.AccessToken, body, out)
+	}
+	var key struct{ Key string }
+	admin("/api-keys", `{"name":"k"}`, &key)
+	admin("/providers", `{"name":"p","model_provider":"openai","base_url":"`+upstream+`/v1","api_key":"x","models":["m"]}`, nil)
+	var answer struct{ Model string }
+	post(t, logs, "http://"+gateway+"/v1/chat/completions", "application/json", "Bearer "+key.Key, `{"model":"p/m","messages":[{"role":"user","content":"Hello"}]}`, &answer)
+	if answer.Model != "m" {
+		t.Errorf("got an answer of %q: %s", answer.Model, logs())
+	}
+	for _, secret := range []string{key.Key, token.AccessToken, account["client_secret"], variables(keys)["SPILLWAY_SEAL_KEY"], variables(keys)["SPILLWAY_SIGNING_KEY"]} {
+		if strings.Contains(logs(), secret) {
+			t.Error("a log holds a secret")
+		}
+	}
+}
+
+// post asks until the process answers with a success, since it has only just been
+// started and its configuration is on the way.
+func post(t *testing.T, logs func() string, address, contentType, authorization, body string, out any) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", contentType)
+		req.Header.Set("Authorization", authorization)
+		var raw []byte
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil {
+			raw, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+		}
+		if err == nil && resp.StatusCode == http.StatusOK {
+			if out != nil {
+				if err := json.NewDecoder(bytes.NewReader(raw)).Decode(out); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v: %s\n%s", address, err, raw, logs())
+		}
+	}
+}
