@@ -86,7 +86,7 @@ func (b *baseline) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			continue
 		}
-		if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
+		if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusNotFound {
 			drain(res.Body)
 			continue
 		}

@@ -22,10 +22,10 @@ func target(route string) string { return "real-" + route }
 func failingRoute(n int) string { return fmt.Sprintf("failover-%05d", n) }
 
 // failingModel names its first target. Every route has one of its own, asked for at
-// most maxFailures times, so that no gateway takes it out of service.
+// most maxFailures times.
 func failingModel(n int) string { return fmt.Sprintf("bad-%05d", n) }
 
-const maxFailures = 9
+const maxFailures = 1000
 
 const sentence = "The quick brown fox said \\\"jump over the lazy dog\\\" and did so, twice, on the way home.\\n"
 

@@ -18,11 +18,11 @@ type size struct {
 
 var (
 	fullSize = size{
-		json: 10_000, prompt64K: 2000, prompt1M: 150, translated: 4000, fast: 120, failing: 1190,
+		json: 10_000, prompt64K: 2000, prompt1M: 150, translated: 4000, fast: 120, failing: 6000,
 		slow: 3 * time.Second, quick: 2 * time.Second, open: []int{1000, 5000},
 	}
 	quickSize = size{
-		json: 3000, prompt64K: 600, prompt1M: 50, translated: 1000, fast: 40, failing: 530,
+		json: 3000, prompt64K: 600, prompt1M: 50, translated: 1000, fast: 40, failing: 1500,
 		slow: 1500 * time.Millisecond, quick: time.Second, open: []int{1000},
 	}
 )

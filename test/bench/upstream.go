@@ -77,8 +77,10 @@ func (u *upstream) chat(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(name, "bad-"):
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `{"error":{"message":"The server is overloaded.","type":"server_error","param":null,"code":"service_unavailable"}}`)
+		// A model that is not there fails over and cools nothing down, so that the cost of
+		// failing over can be measured for as long as it takes.
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"error":{"message":"The model does not exist.","type":"invalid_request_error","param":null,"code":"model_not_found"}}`)
 	case !bytes.Contains(tail, []byte(`"stream":true`)):
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(u.completion)))
