@@ -79,6 +79,10 @@ func (n *Node) Wrap(around func(callers http.Handler) http.Handler) { n.handler 
 // Ready reports whether the node has its configuration and is not stopping.
 func (n *Node) Ready() bool { return n.link.Ready() && !n.stopping.Load() }
 
+// WaitReplayed waits until the node has handled all that stood on the bus when it
+// connected: then it is ready.
+func (n *Node) WaitReplayed(ctx context.Context) error { return n.link.WaitReplayed(ctx) }
+
 // Standing is what this node lets through to a target now.
 func (n *Node) Standing(key decide.HealthKey) decide.Standing {
 	h := n.link.Health(key)

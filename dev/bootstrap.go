@@ -193,8 +193,11 @@ func (s *System) WaitLive(ctx context.Context, organization uuid.UUID) error {
 		return err
 	}
 	names := make([]string, len(s.nodes))
-	for i := range names {
+	for i, n := range s.nodes {
 		names[i] = nodeName(i)
+		if err := n.WaitReplayed(ctx); err != nil {
+			return err
+		}
 	}
 	return s.control.WaitLive(ctx, organization, position.Version, names)
 }

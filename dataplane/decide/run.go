@@ -182,7 +182,7 @@ func (r *Run) Exhausted() Exhausted {
 			soonest = min(soonest, a.wait)
 		}
 		if a.Outcome == OutcomeFailed {
-			e.Tried = true
+			e.Tried = e.Tried || a.class != Internal
 			same = same && (shared == 0 || shared == a.Status) && a.Status != 0
 			shared = a.Status
 		}

@@ -19,8 +19,9 @@ func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	defer s.recycle()
 	for {
-		_, err := s.framer.Read(a.resp.Body)
 		a.timer.Reset(a.target.StreamIdle)
+		_, err := s.framer.Read(a.resp.Body)
+		a.timer.Stop() // what follows is the caller's time, not the provider's
 		if over, verdict := s.take(); over {
 			return verdict
 		}

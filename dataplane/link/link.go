@@ -53,7 +53,7 @@ type Link struct {
 	fromDisk atomic.Bool // a configuration was read at start
 	offline  atomic.Bool // the bus was given its time to answer
 	synced   sync.WaitGroup
-	replayed atomic.Bool
+	replayed chan struct{} // closed when all that stood on the bus at the start was handled
 
 	reconnects signal
 }
@@ -73,7 +73,7 @@ func New(cfg Config) (*Link, error) {
 	if cfg.URL == "" && cfg.InProcess == nil {
 		return nil, errors.New("link: no NATS server given")
 	}
-	l := &Link{cfg: cfg, board: decide.NewBoard()}
+	l := &Link{cfg: cfg, board: decide.NewBoard(), replayed: make(chan struct{})}
 	l.clock.set(time.Now())
 	l.health = newHealth(l)
 	l.table.Store(new(decide.Table))
@@ -102,7 +102,23 @@ func (l *Link) Table() *decide.Table { return l.table.Load() }
 // Ready reports whether the node may serve: it has replayed the bus, or it has a
 // configuration from disk and the bus does not answer.
 func (l *Link) Ready() bool {
-	return l.replayed.Load() || l.fromDisk.Load() && l.offline.Load()
+	select {
+	case <-l.replayed:
+		return true
+	default:
+		return l.fromDisk.Load() && l.offline.Load()
+	}
+}
+
+// WaitReplayed waits until the node has handled all that stood on the bus when it
+// connected.
+func (l *Link) WaitReplayed(ctx context.Context) error {
+	select {
+	case <-l.replayed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("node %s has not read the bus yet: %w", l.cfg.Node, ctx.Err())
+	}
 }
 
 // Now is the installation's time: the bus's clock, advanced by this node's
@@ -140,7 +156,7 @@ func (l *Link) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, nc.Close)()
 	var wg sync.WaitGroup
 	l.synced.Add(2)
-	wg.Go(func() { l.synced.Wait(); l.replayed.Store(true) })
+	wg.Go(func() { l.synced.Wait(); close(l.replayed) })
 	for _, f := range []*follower{
 		{link: l, js: js, name: node.ConfigStream, from: jetstream.DeliverLastPerSubjectPolicy,
 			handle: func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }},

@@ -204,6 +204,11 @@ func (s *scanner) object(depth int, member func(key string) error) error {
 }
 
 func (s *scanner) array(depth int) error {
+	return s.elements(func() error { return s.value(depth) })
+}
+
+// elements reads from '[' to ']'; element reads each.
+func (s *scanner) elements(element func() error) error {
 	s.i++
 	s.space()
 	if s.peek() == ']' {
@@ -211,7 +216,7 @@ func (s *scanner) array(depth int) error {
 		return nil
 	}
 	for {
-		if err := s.value(depth); err != nil {
+		if err := element(); err != nil {
 			return err
 		}
 		more, err := s.more(']')

@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // Meaning is what one event says about the stream it is part of.
@@ -18,22 +19,121 @@ const (
 	Garbled                  // not an event of any dialect; only Judge says so
 )
 
-// Judge says what an event of a stream in dialect d means. It decodes the event;
+// Judge says what an event of a stream in dialect d means. It reads the event;
 // Outcome is the cheap form for streams that have started.
 func (d Dialect) Judge(ev Event) Meaning {
-	switch m := d.Outcome(ev); {
-	case m != Content:
+	m := d.Outcome(ev)
+	if m != Content {
 		return m
-	case ev.Data == nil:
+	}
+	if ev.Data == nil {
 		return Lifecycle
-	case !json.Valid(ev.Data):
+	}
+	lifecycle := chatLifecycle
+	if d == Messages {
+		switch string(messagesType(ev)) {
+		case "message_start", "ping":
+			lifecycle = anyObject
+		case "content_block_start":
+			lifecycle = emptyBlock
+		default:
+			lifecycle = noLifecycle
+		}
+	}
+	s := scanner{b: ev.Data}
+	s.space()
+	held, err := lifecycle(&s)
+	s.space()
+	if err != nil || s.i != len(s.b) {
 		return Garbled
-	case d == Messages && messagesLifecycle(ev):
-		return Lifecycle
-	case d == Chat && chatLifecycle(ev.Data):
+	}
+	if held {
 		return Lifecycle
 	}
 	return Content
+}
+
+// The readers below read one value and report whether it carries no content.
+
+func anyObject(s *scanner) (bool, error) { return true, s.value(0) }
+
+func noLifecycle(s *scanner) (bool, error) { return false, s.value(0) }
+
+// fields reads an object and gives each member to the function, which reads its
+// value. Anything else is read and ignored.
+func (s *scanner) fields(depth int, member func(key string) error) error {
+	if s.peek() != '{' {
+		return s.value(depth)
+	}
+	return s.object(depth+1, member)
+}
+
+// raw reads a value and returns its text.
+func (s *scanner) raw(depth int) (string, error) {
+	start := s.i
+	err := s.value(depth)
+	return string(s.b[start:s.i]), err
+}
+
+// chatLifecycle: chunks without choices, and deltas that only name the role.
+func chatLifecycle(s *scanner) (bool, error) {
+	held := true
+	delta := func(key string) error {
+		value, err := s.raw(3)
+		switch value {
+		case "null", `""`, "[]", "{}":
+		default:
+			held = held && key == "role"
+		}
+		return err
+	}
+	choice := func(key string) error {
+		switch key {
+		case "delta":
+			return s.fields(3, delta)
+		case "finish_reason":
+			value, err := s.raw(3)
+			held = held && value == "null"
+			return err
+		}
+		return s.value(3)
+	}
+	err := s.fields(0, func(key string) error {
+		if key != "choices" || s.peek() != '[' {
+			return s.value(1)
+		}
+		return s.elements(func() error { return s.fields(2, choice) })
+	})
+	return held, err
+}
+
+// emptyBlock: the start of a block that comes empty, since its content follows in
+// deltas.
+func emptyBlock(s *scanner) (bool, error) {
+	var kind string
+	empty := true
+	err := s.fields(0, func(key string) error {
+		if key != "content_block" {
+			return s.value(1)
+		}
+		return s.fields(1, func(key string) error {
+			value, err := s.raw(2)
+			switch key {
+			case "type":
+				kind = value
+			case "text", "thinking":
+				empty = empty && value == `""`
+			case "input":
+				empty = empty && strings.Trim(value, "{} \t") == ""
+			}
+			return err
+		})
+	})
+	switch kind {
+	case `"text"`, `"thinking"`, `"tool_use"`, `"server_tool_use"`:
+		return empty, err
+	}
+	return false, err
 }
 
 // Outcome reports Done and Failed; every other event is Content. It decodes
@@ -99,60 +199,4 @@ func messagesType(ev Event) []byte {
 		return nil
 	}
 	return []byte(body.Type)
-}
-
-// messagesLifecycle: message_start and ping; and the start of a block that comes
-// empty, since its content follows in deltas.
-func messagesLifecycle(ev Event) bool {
-	switch string(messagesType(ev)) {
-	case "message_start", "ping":
-		return true
-	case "content_block_start":
-		var body struct {
-			Block struct {
-				Type     string          `json:"type"`
-				Text     string          `json:"text"`
-				Thinking string          `json:"thinking"`
-				Input    json.RawMessage `json:"input"`
-			} `json:"content_block"`
-		}
-		if json.Unmarshal(ev.Data, &body) != nil {
-			return false
-		}
-		switch b := body.Block; b.Type {
-		case "text", "thinking":
-			return b.Text == "" && b.Thinking == ""
-		case "tool_use", "server_tool_use":
-			return len(bytes.Trim(b.Input, "{} \t")) == 0
-		}
-	}
-	return false
-}
-
-// chatLifecycle: chunks without choices, and deltas that only name the role.
-func chatLifecycle(data []byte) bool {
-	var chunk struct {
-		Choices []struct {
-			Delta        map[string]json.RawMessage `json:"delta"`
-			FinishReason json.RawMessage            `json:"finish_reason"`
-		} `json:"choices"`
-	}
-	if json.Unmarshal(data, &chunk) != nil {
-		return false
-	}
-	for _, c := range chunk.Choices {
-		if len(c.FinishReason) > 0 && string(c.FinishReason) != "null" {
-			return false
-		}
-		for field, value := range c.Delta {
-			switch string(value) {
-			case "null", `""`, "[]", "{}":
-			default:
-				if field != "role" {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }
