@@ -51,6 +51,7 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 		return usage(errors.Join(err, listener.Close()))
 	}
 	defer server.Close()
+	log.Info("serving", "address", listener.Addr().String())
 	return serve(ctx, listener, server.Handler(), server.Run)
 }
 

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,15 +38,22 @@ func process(t *testing.T, env []string, args ...string) *output {
 	return out
 }
 
-// freeAddress is an address that was free a moment ago.
-func freeAddress(t *testing.T) string {
+// address waits until the process says in its log where it serves.
+func (o *output) address(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		for line := range strings.Lines(o.String()) {
+			var entry struct{ Msg, Address string }
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
+				return entry.Address
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("does not serve: %s", o)
+		}
+		runtime.Gosched()
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // infrastructure is a Postgres and a NATS server as an operator would bring them.
@@ -108,9 +115,9 @@ func TestSeparateProcesses(t *testing.T) {
 	}
 	account := variables(created)
 
-	control, gateway := freeAddress(t), freeAddress(t)
-	controlLog := process(t, env, "controlplane", "--listen", control)
-	nodeLog := process(t, env, "dataplane", "--listen", gateway, "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
+	controlLog := process(t, env, "controlplane", "--listen", "127.0.0.1:0")
+	nodeLog := process(t, env, "dataplane", "--listen", "127.0.0.1:0", "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
+	control, gateway := controlLog.address(t), nodeLog.address(t)
 	logs := func() string { return controlLog.String() + nodeLog.String() }
 	p := provider.New(provider.Config{})
 	upstream, err := p.Start("127.0.0.1:0")
