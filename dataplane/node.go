@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/gateway"
 	"github.com/spillway-gateway/spillway/dataplane/link"
@@ -83,9 +84,9 @@ func (n *Node) Ready() bool { return n.link.Ready() && !n.stopping.Load() }
 // connected: then it is ready.
 func (n *Node) WaitReplayed(ctx context.Context) error { return n.link.WaitReplayed(ctx) }
 
-// Standing is what this node lets through to a target now.
+// Standing is what this node lets through now to a target with the default policy.
 func (n *Node) Standing(key decide.HealthKey) decide.Standing {
-	h := n.link.Health(key)
+	h := n.link.Health(key, node.DefaultCooldown())
 	return h.At(n.link.Now())
 }
 

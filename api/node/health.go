@@ -29,7 +29,7 @@ type HealthEvent struct {
 	Reason string `json:"reason,omitempty"`
 	// RetryAfterMillis is what the provider asked for; nil: it asked for nothing.
 	RetryAfterMillis *int64 `json:"retry_after_ms,omitempty"`
-	// Episode is the cooldown episode the reporting request was admitted under; a
-	// report from before the current one neither escalates nor recovers.
-	Episode int64 `json:"episode"`
+	// BeganMillisAgo is how long before this was sent the reporting request began. By
+	// it every policy tells a probe from a late report, whatever cooldowns it has seen.
+	BeganMillisAgo int64 `json:"began_ms_ago,omitempty"`
 }

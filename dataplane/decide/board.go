@@ -12,11 +12,16 @@ import (
 	"github.com/spillway-gateway/spillway/api/node"
 )
 
-// maxProbes is how many requests at a time a recovering target is sent.
-const maxProbes = 3
+const (
+	// maxProbes is how many requests at a time a recovering target is sent.
+	maxProbes = 3
+	// keptLog is how much of its log a record keeps, for a policy that comes later.
+	// It is what the bus keeps as well.
+	keptLog = 15 * time.Minute
+)
 
-// Board holds the health of every target a node knows. Requests read a cell
-// without a lock; its lock is taken by events only.
+// Board holds the health of every target a node knows. Requests read a view
+// without a lock; locks are taken by events only.
 type Board struct {
 	mu    sync.Mutex
 	cells map[HealthKey]*Cell
@@ -32,126 +37,10 @@ func (b *Board) Cell(key HealthKey) *Cell {
 	defer b.mu.Unlock()
 	c := b.cells[key]
 	if c == nil {
-		c = &Cell{Key: key}
-		c.view.Store(new(Health))
+		c = &Cell{Key: key, views: map[node.Cooldown]*View{}}
 		b.cells[key] = c
 	}
 	return c
-}
-
-// Cell is one health record as this node sees it: the fold of the shared log, and
-// over it the node's own events that the log has not brought back yet. That way a
-// node knows at once what it saw itself, and all nodes agree once the log is quiet.
-type Cell struct {
-	Key HealthKey
-
-	view atomic.Pointer[Health] // what requests read
-
-	mu      sync.Mutex
-	log     Health
-	own     []ownEvent // in the order they happened
-	probes  int        // slots taken, of probing
-	probing int64      // the episode the slots belong to
-}
-
-type ownEvent struct {
-	event node.HealthEvent
-	count int
-	at    time.Time
-}
-
-// Admission is a target's leave to be tried.
-type Admission struct {
-	OK bool
-	// Where not OK: why, and when the target can serve at the earliest.
-	Reason Reason
-	Until  time.Time
-
-	Episode int64
-	probe   bool
-	cell    *Cell
-}
-
-// Probe reports whether the attempt is one of the few that a recovering target gets.
-func (a *Admission) Probe() bool { return a.probe }
-
-// Admit decides whether a request may be sent to the target now. An admission
-// that is OK must be released when the attempt is over, however it ended.
-func (c *Cell) Admit(now time.Time) Admission {
-	h := c.view.Load()
-	switch h.At(now) {
-	case StandingHealthy:
-		return Admission{OK: true, Episode: h.episode}
-	case StandingCooling:
-		return Admission{Reason: CoolingDown, Until: h.until}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.probing != h.episode {
-		// The slots of the last episode went with it: who holds one gives back nothing.
-		c.probing, c.probes = h.episode, 0
-	}
-	if c.probes >= maxProbes {
-		return Admission{Reason: Recovering, Until: now.Add(time.Second)}
-	}
-	c.probes++
-	return Admission{OK: true, Episode: h.episode, probe: true, cell: c}
-}
-
-// Release gives a probe's slot back. Releasing twice is releasing once.
-func (a *Admission) Release() {
-	if !a.probe || a.cell == nil {
-		return
-	}
-	c := a.cell
-	a.cell = nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.probing == a.Episode && c.probes > 0 {
-		c.probes--
-	}
-}
-
-// Health is the record as this node sees it now.
-func (c *Cell) Health() Health { return *c.view.Load() }
-
-// Own applies what this node saw itself, count times over. An event with the id
-// of one that is still under way adds to its count.
-func (c *Cell) Own(ev node.HealthEvent, count int, at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range c.own {
-		if c.own[i].event.ID == ev.ID {
-			c.own[i].count += count
-			c.show()
-			return
-		}
-	}
-	c.own = append(c.own, ownEvent{ev, count, at})
-	c.show()
-}
-
-// Fold applies an event of the shared log, which received it at the given moment.
-func (c *Cell) Fold(ev *node.HealthEvent, at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.log = c.log.Apply(ev, max(ev.Count, 1), at, node.DefaultCooldown())
-	c.drop(ev.ID)
-	c.show()
-}
-
-// Forget drops an own event that the log will never bring back, and keeps what it
-// did: with the bus down a node goes on with what it saw itself.
-func (c *Cell) Forget(id uuid.UUID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, o := range c.own {
-		if o.event.ID == id {
-			c.log = c.log.Apply(&o.event, o.count, o.at, node.DefaultCooldown())
-		}
-	}
-	c.drop(id)
-	c.show()
 }
 
 // ForgetOwn is Forget for every own event: the log that would have brought them
@@ -161,31 +50,170 @@ func (b *Board) ForgetOwn() {
 	cells := slices.Collect(maps.Values(b.cells))
 	b.mu.Unlock()
 	for _, c := range cells {
-		c.mu.Lock()
-		for _, o := range c.own {
-			c.log = c.log.Apply(&o.event, o.count, o.at, node.DefaultCooldown())
-		}
-		c.own = nil
-		c.show()
-		c.mu.Unlock()
+		c.forget(func(Happened) bool { return true })
 	}
 }
 
-func (c *Cell) drop(id uuid.UUID) {
-	kept := c.own[:0]
+// Cell is one health record as this node sees it: the shared log, and over it the
+// node's own events that the log has not brought back yet. That way a node knows at
+// once what it saw itself, and all nodes agree once the log is quiet.
+type Cell struct {
+	Key HealthKey
+
+	mu    sync.Mutex
+	log   []Happened // of the last keptLog
+	own   []Happened // in the order they happened
+	views map[node.Cooldown]*View
+}
+
+// View is a record as one policy judges it: targets with the same policy on the
+// same record share one.
+type View struct {
+	Cell   *Cell
+	policy node.Cooldown
+	now    atomic.Pointer[Health] // what requests read: fold(log) + own
+
+	// Under the cell's lock.
+	folded  Health // fold(log)
+	probes  int    // slots taken, of probing
+	probing int64  // the episode the slots belong to
+}
+
+// View returns the record as a policy judges it.
+func (c *Cell) View(policy node.Cooldown) *View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.views[policy]
+	if v == nil {
+		v = &View{Cell: c, policy: policy}
+		for _, e := range c.log {
+			v.folded = v.folded.Apply(e, policy)
+		}
+		v.show()
+		c.views[policy] = v
+	}
+	return v
+}
+
+// Admission is a target's leave to be tried.
+type Admission struct {
+	OK bool
+	// Where not OK: why, and when the target can serve at the earliest.
+	Reason Reason
+	Until  time.Time
+
+	Began   time.Time
+	Episode int64
+	probe   bool
+	view    *View
+}
+
+// Probe reports whether the attempt is one of the few that a recovering target gets.
+func (a *Admission) Probe() bool { return a.probe }
+
+// Admit decides whether a request may be sent to the target now. An admission
+// that is OK must be released when the attempt is over, however it ended.
+func (v *View) Admit(now time.Time) Admission {
+	h := v.now.Load()
+	switch h.At(now) {
+	case StandingHealthy:
+		return Admission{OK: true, Began: now, Episode: h.episode}
+	case StandingCooling:
+		return Admission{Reason: CoolingDown, Until: h.until}
+	}
+	v.Cell.mu.Lock()
+	defer v.Cell.mu.Unlock()
+	if v.probing != h.episode {
+		// The slots of the last episode went with it: who holds one gives back nothing.
+		v.probing, v.probes = h.episode, 0
+	}
+	if v.probes >= maxProbes {
+		return Admission{Reason: Recovering, Until: now.Add(time.Second)}
+	}
+	v.probes++
+	return Admission{OK: true, Began: now, Episode: h.episode, probe: true, view: v}
+}
+
+// Release gives a probe's slot back. Releasing twice is releasing once.
+func (a *Admission) Release() {
+	if !a.probe || a.view == nil {
+		return
+	}
+	v := a.view
+	a.view = nil
+	v.Cell.mu.Lock()
+	defer v.Cell.mu.Unlock()
+	if v.probing == a.Episode && v.probes > 0 {
+		v.probes--
+	}
+}
+
+// Health is the record as this node sees it now.
+func (v *View) Health() Health { return *v.now.Load() }
+
+// Own applies what this node saw itself. An event with the id of one that is still
+// under way adds to its count.
+func (c *Cell) Own(e Happened) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.IndexFunc(c.own, func(o Happened) bool { return o.ID == e.ID }); i >= 0 {
+		c.own[i].Count += e.Count
+	} else {
+		c.own = append(c.own, e)
+	}
+	c.show()
+}
+
+// Fold applies an event of the shared log.
+func (c *Cell) Fold(e Happened) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == e.ID })
+	c.append(e)
+	c.show()
+}
+
+// Forget takes an own event that the log will never bring back for one that it
+// has: with the bus down a node goes on with what it saw itself.
+func (c *Cell) Forget(id uuid.UUID) {
+	c.forget(func(o Happened) bool { return o.ID == id })
+}
+
+func (c *Cell) forget(gone func(Happened) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, o := range c.own {
-		if o.event.ID != id {
-			kept = append(kept, o)
+		if gone(o) {
+			c.append(o)
 		}
 	}
-	c.own = kept
+	c.own = slices.DeleteFunc(c.own, gone)
+	c.show()
 }
 
-// show publishes fold(log) + own events.
-func (c *Cell) show() {
-	h := c.log
-	for i := range c.own {
-		h = h.Apply(&c.own[i].event, c.own[i].count, c.own[i].at, node.DefaultCooldown())
+// append adds to the log and folds it into every view.
+func (c *Cell) append(e Happened) {
+	old := 0
+	for old < len(c.log) && e.At.Sub(c.log[old].At) > keptLog {
+		old++
 	}
-	c.view.Store(&h)
+	c.log = append(slices.Delete(c.log, 0, old), e)
+	for _, v := range c.views {
+		v.folded = v.folded.Apply(e, v.policy)
+	}
+}
+
+// show publishes fold(log) + own events to requests.
+func (c *Cell) show() {
+	for _, v := range c.views {
+		v.show()
+	}
+}
+
+func (v *View) show() {
+	h := v.folded
+	for _, o := range v.Cell.own {
+		h = h.Apply(o, v.policy)
+	}
+	v.now.Store(&h)
 }

@@ -65,7 +65,7 @@ type Target struct {
 	Timeout      time.Duration // of a whole non-streaming try
 	StreamIdle   time.Duration // between streamed chunks, and to the first
 	Cooldown     node.Cooldown
-	Health       *Cell
+	Health       *View
 }
 
 // Provider is where targets send to.
@@ -93,7 +93,7 @@ const (
 	XAPIKeyAuth
 )
 
-// Compile turns a snapshot into what requests read. Health cells come from board,
+// Compile turns a snapshot into what requests read. Health records come from board,
 // so that they outlive a configuration. The error names the entry that is wrong;
 // a snapshot that does not compile must not replace one that did.
 func Compile(s *node.Snapshot, board *Board) (*Org, error) {
@@ -278,11 +278,11 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 		Timeout:      seconds(firstOf(m.RequestTimeoutSecs, p.source.RequestTimeoutSecs, node.DefaultRequestTimeoutSecs)),
 		StreamIdle:   seconds(firstOf(m.StreamIdleTimeoutSecs, p.source.StreamIdleTimeoutSecs, node.DefaultStreamIdleTimeoutSecs)),
 		Cooldown:     node.DefaultCooldown(),
-		Health:       c.board.Cell(HealthKey{c.snapshot.OrganizationID, m.ProviderID, m.UpstreamModel}),
 	}
 	if m.Cooldown != nil {
 		t.Cooldown = *m.Cooldown
 	}
+	t.Health = c.board.Cell(HealthKey{c.snapshot.OrganizationID, m.ProviderID, m.UpstreamModel}).View(t.Cooldown)
 	switch {
 	case !m.Enabled:
 		t.Unservable = TargetDisabled

@@ -40,16 +40,38 @@ const (
 	CooledByUsageLimit CooldownReason = "usage_limit"
 )
 
-// Health is the state of one record: a fold over its events in the bus's order.
-// It is a value; Apply returns the next one. The zero Health is healthy.
+// Happened is one event of a record's log, in the bus's time.
+type Happened struct {
+	ID    uuid.UUID
+	Kind  node.HealthKind
+	Count int       // of equal events that this one stands for, at least 1
+	At    time.Time // when the bus received it
+	Began time.Time // when the reporting request began
+	// RetryAfter is what the provider asked for, where Asked.
+	RetryAfter time.Duration
+	Asked      bool
+}
+
+// HappenedAt reads an event that the bus received at a moment.
+func HappenedAt(ev *node.HealthEvent, at time.Time) Happened {
+	e := Happened{ID: ev.ID, Kind: ev.Kind, Count: max(ev.Count, 1), At: at, Began: at.Add(-time.Duration(ev.BeganMillisAgo) * time.Millisecond)}
+	if ev.RetryAfterMillis != nil {
+		e.RetryAfter, e.Asked = time.Duration(*ev.RetryAfterMillis)*time.Millisecond, true
+	}
+	return e
+}
+
+// Health is a record as one policy judges it: a fold over the record's log. It is
+// a value; Apply returns the next one. The zero Health is healthy.
 type Health struct {
 	failures  []failure // of the rolling window, oldest first; only while healthy
-	episode   int64     // counts cooldowns; a request carries the one it began under
+	episode   int64     // counts cooldowns; probe slots belong to one
 	active    bool      // cooling or recovering
-	until     time.Time
+	until     time.Time // the end of the cooldown; only while active
 	reason    CooldownReason
-	level     int // failed recoveries in a row; each doubles the cooldown
-	successes int // probes of this episode that succeeded
+	level     int       // failed recoveries in a row; each doubles the cooldown
+	successes int       // probes of this episode that succeeded
+	healed    time.Time // when the last cooldown ended; what began before is late
 }
 
 type failure struct {
@@ -74,78 +96,83 @@ func (h *Health) Until() time.Time { return h.until }
 // Reason is why it cools or cooled; only while not healthy.
 func (h *Health) Reason() CooldownReason { return h.reason }
 
-// Episode is what a request that begins now must carry in its reports.
-func (h *Health) Episode() int64 { return h.episode }
-
-// Apply folds one event that the bus received at the given moment.
-func (h Health) Apply(ev *node.HealthEvent, count int, at time.Time, policy node.Cooldown) Health {
-	switch ev.Kind {
+// Apply folds one event. With a threshold of 0 nothing ever cools down for everyone.
+func (h Health) Apply(e Happened, policy node.Cooldown) Health {
+	if policy.FailureThreshold == 0 {
+		return h
+	}
+	switch e.Kind {
 	case node.HealthFailure:
-		return h.failed(ev, count, at, policy)
+		return h.failed(e, policy)
 	case node.HealthOverloaded:
 		if policy.OverloadedSecs == 0 {
-			return h.failed(ev, count, at, policy)
+			return h.failed(e, policy)
 		}
-		return h.asked(ev, at, CooledByOverload, policy.OverloadedSecs, policy)
+		return h.asked(e, CooledByOverload, policy.OverloadedSecs, policy)
 	case node.HealthRateLimited:
-		return h.asked(ev, at, CooledByRateLimit, policy.RateLimitedSecs, policy)
+		return h.asked(e, CooledByRateLimit, policy.RateLimitedSecs, policy)
 	case node.HealthUsageLimit:
-		ev := *ev
-		ev.RetryAfterMillis = nil // always the longest
-		return h.asked(&ev, at, CooledByUsageLimit, policy.MaxSecs, policy)
+		e.Asked = false // always the longest
+		return h.asked(e, CooledByUsageLimit, policy.MaxSecs, policy)
 	case node.HealthProbeOK:
-		if h.At(at) == StandingRecovering && ev.Episode == h.episode {
-			if h.successes += count; h.successes >= recoverySuccesses {
-				return Health{episode: h.episode}
+		if h.At(e.At) == StandingRecovering && !e.Began.Before(h.until) {
+			if h.successes += e.Count; h.successes >= recoverySuccesses {
+				return h.heal(e.At)
 			}
 		}
 	case node.HealthReset:
-		return Health{episode: h.episode}
+		return h.heal(e.At)
 	}
 	return h
 }
 
-// failed counts a failure of the server's. A report from a request that began
-// before the current episode says nothing new.
-func (h Health) failed(ev *node.HealthEvent, count int, at time.Time, policy node.Cooldown) Health {
-	if policy.FailureThreshold == 0 || ev.Episode < h.episode {
-		return h
-	}
-	switch h.At(at) {
+// heal forgets the failures and the escalation.
+func (h Health) heal(at time.Time) Health { return Health{episode: h.episode, healed: at} }
+
+// failed counts a failure of the server's. What began before the last cooldown
+// ended says nothing new.
+func (h Health) failed(e Happened, policy node.Cooldown) Health {
+	switch h.At(e.At) {
 	case StandingHealthy:
+		if e.Began.Before(h.healed) {
+			return h
+		}
 		kept := make([]failure, 0, len(h.failures)+1)
-		total := count
+		total := e.Count
 		for _, f := range h.failures {
-			if at.Sub(f.at) < seconds(policy.WindowSecs) {
+			if e.At.Sub(f.at) < seconds(policy.WindowSecs) {
 				kept, total = append(kept, f), total+f.count
 			}
 		}
-		h.failures = append(kept, failure{at, count})
+		h.failures = append(kept, failure{e.At, e.Count})
 		if total >= policy.FailureThreshold {
-			return h.cool(at, seconds(policy.FirstSecs), CooledByErrors, policy)
+			return h.cool(e.At, seconds(policy.FirstSecs), CooledByErrors, policy)
 		}
 	case StandingRecovering:
+		if e.Began.Before(h.until) {
+			return h
+		}
 		h.level++
-		return h.cool(at, seconds(policy.FirstSecs)<<min(h.level, 12), CooledByErrors, policy)
+		return h.cool(e.At, seconds(policy.FirstSecs)<<min(h.level, 12), CooledByErrors, policy)
 	}
 	return h
 }
 
 // asked cools for what the provider asked, else for the policy's seconds, without
 // escalation. Late reports count: the provider's word holds whenever it came.
-func (h Health) asked(ev *node.HealthEvent, at time.Time, reason CooldownReason, otherwise int, policy node.Cooldown) Health {
+func (h Health) asked(e Happened, reason CooldownReason, otherwise int, policy node.Cooldown) Health {
 	window := seconds(otherwise)
-	if ev.RetryAfterMillis != nil {
-		window = time.Duration(*ev.RetryAfterMillis) * time.Millisecond
+	if e.Asked {
+		window = e.RetryAfter
 	}
 	if window <= 0 {
 		return h
 	}
-	return h.cool(at, window, reason, policy)
+	return h.cool(e.At, window, reason, policy)
 }
 
 // cool moves the deadline, only ever later. Outside a cooldown it begins a new
-// episode, so that reports and probe slots of the last one no longer count.
+// episode, so that probe slots and successes of the last one no longer count.
 func (h Health) cool(at time.Time, window time.Duration, reason CooldownReason, policy node.Cooldown) Health {
 	window = min(window, seconds(policy.MaxSecs))
 	if h.At(at) != StandingCooling {

@@ -12,29 +12,33 @@ import (
 
 func at(secs float64) time.Time { return now.Add(time.Duration(secs * float64(time.Second))) }
 
-// history folds events given as (second, kind, episode, retry after in seconds or -1).
+// happened is an event in seconds; retryAfter -1 is none. ago is how long before it
+// the reporting request began.
 type happened struct {
 	at         float64
 	kind       node.HealthKind
-	episode    int64
+	ago        float64
 	retryAfter float64
 }
 
-func fold(h Health, events ...happened) Health {
-	for _, e := range events {
-		ev := node.HealthEvent{Kind: e.kind, Episode: e.episode}
-		if e.retryAfter >= 0 {
-			ms := int64(e.retryAfter * 1000)
-			ev.RetryAfterMillis = &ms
-		}
-		h = h.Apply(&ev, 1, at(e.at), node.DefaultCooldown())
+func (e happened) event() Happened {
+	h := Happened{ID: uuid.New(), Kind: e.kind, Count: 1, At: at(e.at), Began: at(e.at - e.ago)}
+	if e.retryAfter >= 0 {
+		h.RetryAfter, h.Asked = time.Duration(e.retryAfter*float64(time.Second)), true
 	}
 	return h
 }
 
-func failures(n int, from, step float64, episode int64) (out []happened) {
+func fold(h Health, events ...happened) Health {
+	for _, e := range events {
+		h = h.Apply(e.event(), node.DefaultCooldown())
+	}
+	return h
+}
+
+func failures(n int, from, step float64) (out []happened) {
 	for i := range n {
-		out = append(out, happened{from + float64(i)*step, node.HealthFailure, episode, -1})
+		out = append(out, happened{from + float64(i)*step, node.HealthFailure, 0, -1})
 	}
 	return out
 }
@@ -48,9 +52,9 @@ func check(t *testing.T, h Health, when float64, want Standing) {
 
 func TestTenFailuresInAMinuteCoolFor30Seconds(t *testing.T) {
 	t.Parallel()
-	h := fold(Health{}, failures(9, 0, 1, 0)...)
+	h := fold(Health{}, failures(9, 0, 1)...)
 	check(t, h, 9, StandingHealthy)
-	h = fold(h, failures(1, 9, 0, 0)...)
+	h = fold(h, failures(1, 9, 0)...)
 	check(t, h, 9, StandingCooling)
 	check(t, h, 38.9, StandingCooling)
 	check(t, h, 39, StandingRecovering)
@@ -61,7 +65,7 @@ func TestTenFailuresInAMinuteCoolFor30Seconds(t *testing.T) {
 
 func TestFailuresOutsideTheWindowDoNotCount(t *testing.T) {
 	t.Parallel()
-	h := fold(Health{}, failures(9, 0, 1, 0)...)
+	h := fold(Health{}, failures(9, 0, 1)...)
 	h = fold(h, happened{60, node.HealthFailure, 0, -1}) // the first is a minute old
 	check(t, h, 60, StandingHealthy)
 	h = fold(h, happened{60.5, node.HealthFailure, 0, -1})
@@ -70,10 +74,10 @@ func TestFailuresOutsideTheWindowDoNotCount(t *testing.T) {
 
 func TestAFailedRecoveryDoublesUpToTheLongest(t *testing.T) {
 	t.Parallel()
-	h := fold(Health{}, failures(10, 0, 0, 0)...)
+	h := fold(Health{}, failures(10, 0, 0)...)
 	when := 30.0
 	for _, want := range []float64{60, 120, 240, 300, 300} {
-		h = fold(h, happened{when, node.HealthFailure, h.Episode(), -1})
+		h = fold(h, happened{when, node.HealthFailure, 0, -1})
 		check(t, h, when+want-0.1, StandingCooling)
 		check(t, h, when+want, StandingRecovering)
 		when += want
@@ -82,17 +86,17 @@ func TestAFailedRecoveryDoublesUpToTheLongest(t *testing.T) {
 
 func TestThreeSuccessesHealAndForget(t *testing.T) {
 	t.Parallel()
-	h := fold(Health{}, failures(10, 0, 0, 0)...)
-	h = fold(h, happened{30, node.HealthFailure, 1, -1}) // escalate once
-	ok := happened{95, node.HealthProbeOK, h.Episode(), -1}
+	h := fold(Health{}, failures(10, 0, 0)...)
+	h = fold(h, happened{30, node.HealthFailure, 0, -1}) // escalate once
+	ok := happened{95, node.HealthProbeOK, 0, -1}
 	h = fold(h, ok, ok)
 	check(t, h, 95, StandingRecovering)
 	h = fold(h, ok)
 	check(t, h, 95, StandingHealthy)
-	h = fold(h, failures(10, 100, 0, h.Episode())...)
+	h = fold(h, failures(10, 100, 0)...)
 	check(t, h, 129.9, StandingCooling)
 	check(t, h, 130, StandingRecovering) // 30 s again, not 120
-	h = fold(h, happened{130, node.HealthFailure, h.Episode(), -1})
+	h = fold(h, happened{130, node.HealthFailure, 0, -1})
 	check(t, h, 189.9, StandingCooling)
 	check(t, h, 190, StandingRecovering) // doubled once, as if it were the first time
 }
@@ -100,10 +104,10 @@ func TestThreeSuccessesHealAndForget(t *testing.T) {
 // Successes count within one recovery: a failed probe takes them back.
 func TestAFailedProbeTakesSuccessesBack(t *testing.T) {
 	t.Parallel()
-	h := fold(Health{}, failures(10, 0, 0, 0)...)
-	ok := happened{31, node.HealthProbeOK, h.Episode(), -1}
-	h = fold(h, ok, ok, happened{32, node.HealthFailure, h.Episode(), -1})
-	ok = happened{93, node.HealthProbeOK, h.Episode(), -1}
+	h := fold(Health{}, failures(10, 0, 0)...)
+	ok := happened{31, node.HealthProbeOK, 0, -1}
+	h = fold(h, ok, ok, happened{32, node.HealthFailure, 0, -1})
+	ok = happened{93, node.HealthProbeOK, 0, -1}
 	h = fold(h, ok, ok)
 	check(t, h, 93, StandingRecovering)
 	check(t, fold(h, ok), 93, StandingHealthy)
@@ -137,9 +141,9 @@ func TestWhatTheProviderAsksFor(t *testing.T) {
 func TestRateLimitsDoNotEscalate(t *testing.T) {
 	t.Parallel()
 	h := fold(Health{}, happened{0, node.HealthRateLimited, 0, 5})
-	h = fold(h, happened{6, node.HealthRateLimited, h.Episode(), 5})
+	h = fold(h, happened{6, node.HealthRateLimited, 0, 5})
 	check(t, h, 11, StandingRecovering)
-	h = fold(h, happened{12, node.HealthOverloaded, h.Episode(), -1})
+	h = fold(h, happened{12, node.HealthOverloaded, 0, -1})
 	check(t, h, 22, StandingRecovering)
 }
 
@@ -153,13 +157,20 @@ func TestADeadlineOnlyMovesLater(t *testing.T) {
 
 func TestLateReportsNeitherEscalateNorRecover(t *testing.T) {
 	t.Parallel()
-	h := fold(Health{}, failures(10, 0, 0, 0)...)
-	late := happened{31, node.HealthFailure, 0, -1} // began before the cooldown
-	if got := fold(h, late); got.until != h.until {
+	h := fold(Health{}, failures(10, 0, 0)...)
+	late := happened{31, node.HealthFailure, 32, -1} // began before the cooldown
+	if got := fold(h, late); got.until != h.until || got.level != 0 {
 		t.Error("a late failure moved the deadline")
 	}
-	ok := happened{31, node.HealthProbeOK, 0, -1}
+	ok := happened{31, node.HealthProbeOK, 32, -1}
 	check(t, fold(h, ok, ok, ok), 31, StandingRecovering)
+	ok.ago = 0.5
+	healed := fold(h, ok, ok, ok)
+	check(t, healed, 31, StandingHealthy)
+	for range 20 {
+		healed = fold(healed, happened{32, node.HealthFailure, 33, -1})
+	}
+	check(t, healed, 32, StandingHealthy) // healed forgets what began before it
 }
 
 func TestAResetEndsACooldown(t *testing.T) {
@@ -168,20 +179,79 @@ func TestAResetEndsACooldown(t *testing.T) {
 	check(t, h, 1, StandingHealthy)
 }
 
+// A threshold of 0 turns off every cooldown for everyone; overloaded 0 makes a 529
+// an ordinary failure.
 func TestThresholdZeroAndOverloadedZero(t *testing.T) {
 	t.Parallel()
-	p := node.DefaultCooldown()
-	p.FailureThreshold = 0
+	off := node.DefaultCooldown()
+	off.FailureThreshold = 0
 	h := Health{}
-	for range 100 {
-		h = h.Apply(&node.HealthEvent{Kind: node.HealthFailure}, 1, now, p)
+	for _, kind := range kinds {
+		for range 100 {
+			h = h.Apply(happened{0, kind, 0, 60}.event(), off)
+		}
 	}
 	check(t, h, 0, StandingHealthy)
-	p = node.DefaultCooldown()
+	p := node.DefaultCooldown()
 	p.OverloadedSecs = 0
-	h = Health{}.Apply(&node.HealthEvent{Kind: node.HealthOverloaded}, 9, now, p)
-	check(t, h, 0, StandingHealthy)
-	check(t, h.Apply(&node.HealthEvent{Kind: node.HealthOverloaded}, 1, now, p), 0, StandingCooling)
+	h = Health{}
+	for i := range 10 {
+		check(t, h, float64(i), StandingHealthy)
+		h = h.Apply(happened{float64(i), node.HealthOverloaded, 0, 5}.event(), p)
+	}
+	check(t, h, 9, StandingCooling)
+	check(t, h, 38.9, StandingCooling) // as long as ordinary failures, not what it asked
+}
+
+// A custom policy's six rows are its own.
+func TestCustomPolicy(t *testing.T) {
+	t.Parallel()
+	p := node.Cooldown{FailureThreshold: 2, WindowSecs: 5, FirstSecs: 3, MaxSecs: 7, RateLimitedSecs: 4, OverloadedSecs: 2}
+	apply := func(h Health, events ...happened) Health {
+		for _, e := range events {
+			h = h.Apply(e.event(), p)
+		}
+		return h
+	}
+	spread := apply(Health{}, happened{0, node.HealthFailure, 0, -1}, happened{5, node.HealthFailure, 0, -1})
+	check(t, spread, 5, StandingHealthy)
+	h := apply(Health{}, failures(2, 0, 1)...)
+	check(t, h, 3.9, StandingCooling)
+	check(t, h, 4, StandingRecovering)
+	h = apply(h, happened{4, node.HealthFailure, 0, -1})
+	check(t, h, 9.9, StandingCooling)
+	h = apply(h, happened{10, node.HealthFailure, 0, -1})
+	check(t, h, 16.9, StandingCooling) // 7, not 12
+	check(t, h, 17, StandingRecovering)
+	check(t, apply(Health{}, happened{0, node.HealthRateLimited, 0, -1}), 3.9, StandingCooling)
+	check(t, apply(Health{}, happened{0, node.HealthRateLimited, 0, 60}), 7, StandingRecovering)
+	check(t, apply(Health{}, happened{0, node.HealthOverloaded, 0, -1}), 2, StandingRecovering)
+	check(t, apply(Health{}, happened{0, node.HealthUsageLimit, 0, -1}), 6.9, StandingCooling)
+}
+
+// Targets with different policies judge one record, also where a policy comes
+// after the events.
+func TestPoliciesShareOneRecord(t *testing.T) {
+	t.Parallel()
+	c := NewBoard().Cell(HealthKey{})
+	strict, lax := node.DefaultCooldown(), node.DefaultCooldown()
+	strict.FailureThreshold, lax.FailureThreshold = 3, 100
+	early := c.View(strict)
+	for i := range 5 {
+		c.Fold(happened{float64(i), node.HealthFailure, 0, -1}.event())
+	}
+	for name, v := range map[string]*View{"early": early, "late": c.View(strict)} {
+		h := v.Health()
+		if h.At(at(5)) != StandingCooling {
+			t.Errorf("%s: the strict policy does not cool", name)
+		}
+	}
+	if h := c.View(lax).Health(); h.At(at(5)) != StandingHealthy {
+		t.Error("the lax policy cools")
+	}
+	if c.View(strict) != early {
+		t.Error("targets with the same policy must share a view, and its probe slots")
+	}
 }
 
 var kinds = []node.HealthKind{node.HealthFailure, node.HealthRateLimited, node.HealthOverloaded, node.HealthUsageLimit, node.HealthProbeOK}
@@ -192,50 +262,59 @@ func TestHealthProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var h Health
+		p := node.Cooldown{
+			FailureThreshold: rapid.IntRange(1, 12).Draw(t, "threshold"), WindowSecs: rapid.IntRange(1, 3600).Draw(t, "window"),
+			FirstSecs: rapid.IntRange(1, 60).Draw(t, "first"), MaxSecs: rapid.IntRange(60, 3600).Draw(t, "max"),
+			RateLimitedSecs: rapid.IntRange(1, 3600).Draw(t, "limited"), OverloadedSecs: rapid.IntRange(0, 3600).Draw(t, "overloaded"),
+		}
+		longest := seconds(p.MaxSecs)
 		moment := now
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			moment = moment.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "gap")) * time.Millisecond)
-			ev := node.HealthEvent{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Episode: int64(rapid.IntRange(0, 2).Draw(t, "behind"))}
-			ev.Episode = max(0, h.Episode()-ev.Episode)
-			if rapid.Bool().Draw(t, "asks") {
-				ms := int64(rapid.IntRange(0, 1<<30).Draw(t, "ms"))
-				ev.RetryAfterMillis = &ms
+			e := Happened{
+				Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Count: rapid.IntRange(1, 12).Draw(t, "count"), At: moment,
+				Began: moment.Add(-time.Duration(rapid.IntRange(0, 120_000).Draw(t, "ago")) * time.Millisecond),
+				Asked: rapid.Bool().Draw(t, "asks"), RetryAfter: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "ms")) * time.Millisecond,
 			}
 			before := h
-			h = h.Apply(&ev, rapid.IntRange(1, 12).Draw(t, "count"), moment, node.DefaultCooldown())
+			h = h.Apply(e, p)
 			if before.At(moment) == StandingCooling && h.until.Before(before.until) {
-				t.Fatalf("%+v shortened the deadline from %v to %v", ev, before.until, h.until)
+				t.Fatalf("%+v shortened the deadline from %v to %v", e, before.until, h.until)
 			}
-			if h.At(moment) == StandingCooling && h.until.Sub(moment) > 300*time.Second && h.until != before.until {
-				t.Fatalf("%+v cools for %v", ev, h.until.Sub(moment))
+			if h.At(moment) == StandingCooling && h.until.Sub(moment) > longest {
+				t.Fatalf("%+v cools for %v, over %v", e, h.until.Sub(moment), longest)
 			}
-			if h.Episode() < before.Episode() {
+			if h.episode < before.episode {
 				t.Fatal("an episode went back")
 			}
 		}
 	})
 }
 
+// own is what a node saw itself at a second.
+func own(secs float64, kind node.HealthKind) Happened { return happened{secs, kind, 0, -1}.event() }
+
 // A node's own events count at once, and once: when the log brings them back they
 // are not counted again, in whatever order the nodes' events come.
 func TestOwnEventsAreReconciledWithTheLog(t *testing.T) {
 	t.Parallel()
-	board := NewBoard()
-	c := board.Cell(HealthKey{UpstreamModel: "m"})
-	mine := node.HealthEvent{ID: uuid.New(), Node: "a", Kind: node.HealthFailure}
+	c := NewBoard().Cell(HealthKey{UpstreamModel: "m"})
+	v := c.View(node.DefaultCooldown())
+	mine := own(0, node.HealthFailure)
 	for range 6 {
-		c.Own(mine, 1, now)
+		c.Own(mine)
 	}
-	others := node.HealthEvent{ID: uuid.New(), Node: "b", Kind: node.HealthFailure, Count: 3}
-	c.Fold(&others, now)
-	mine.Count = 6
-	c.Fold(&mine, at(0.1))
-	h := c.Health()
+	others := own(0, node.HealthFailure)
+	others.Count = 3
+	c.Fold(others)
+	mine.Count, mine.At = 6, at(0.1)
+	c.Fold(mine)
+	h := v.Health()
 	if h.At(at(1)) != StandingHealthy {
 		t.Fatal("9 failures were counted as 10 or more")
 	}
-	c.Own(node.HealthEvent{ID: uuid.New(), Kind: node.HealthFailure}, 1, at(0.2))
-	h = c.Health()
+	c.Own(own(0.2, node.HealthFailure))
+	h = v.Health()
 	if h.At(at(1)) != StandingCooling {
 		t.Fatal("the tenth failure was not counted")
 	}
@@ -243,51 +322,69 @@ func TestOwnEventsAreReconciledWithTheLog(t *testing.T) {
 
 func TestForgottenEventsStayCounted(t *testing.T) {
 	t.Parallel()
+	board := NewBoard()
+	for name, forget := range map[string]func(*Cell, Happened){
+		"One": func(c *Cell, e Happened) { c.Forget(e.ID) }, "All": func(*Cell, Happened) { board.ForgetOwn() },
+	} {
+		c := board.Cell(HealthKey{UpstreamModel: name})
+		e := own(0, node.HealthUsageLimit)
+		c.Own(e)
+		forget(c, e)
+		h := c.View(node.DefaultCooldown()).Health()
+		if h.At(at(1)) != StandingCooling || len(c.own) != 0 {
+			t.Errorf("%s: with the bus down a node must go on with what it saw itself", name)
+		}
+	}
+}
+
+// A record keeps no more of its log than a policy that comes later could need.
+func TestTheLogIsBounded(t *testing.T) {
+	t.Parallel()
 	c := NewBoard().Cell(HealthKey{})
-	ev := node.HealthEvent{ID: uuid.New(), Kind: node.HealthUsageLimit}
-	c.Own(ev, 1, now)
-	c.Forget(ev.ID)
-	h := c.Health()
-	if h.At(at(1)) != StandingCooling || len(c.own) != 0 {
-		t.Error("with the bus down a node must go on with what it saw itself")
+	for i := range 5000 {
+		c.Fold(own(float64(i), node.HealthFailure))
+	}
+	if n := len(c.log); n > 15*60+1 {
+		t.Errorf("keeps %d events", n)
 	}
 }
 
 func TestThreeProbesAtATime(t *testing.T) {
 	t.Parallel()
 	c := NewBoard().Cell(HealthKey{})
-	c.Own(node.HealthEvent{ID: uuid.New(), Kind: node.HealthRateLimited}, 1, now)
-	if a := c.Admit(at(1)); a.OK || a.Reason != CoolingDown || a.Until != at(30) {
+	v := c.View(node.DefaultCooldown())
+	c.Own(own(0, node.HealthRateLimited))
+	if a := v.Admit(at(1)); a.OK || a.Reason != CoolingDown || a.Until != at(30) {
 		t.Fatalf("while cooling: %+v", a)
 	}
 	var probes []Admission
 	for range 3 {
-		a := c.Admit(at(31))
+		a := v.Admit(at(31))
 		if !a.OK || !a.Probe() {
 			t.Fatalf("probe not admitted: %+v", a)
 		}
 		probes = append(probes, a)
 	}
-	if a := c.Admit(at(31)); a.OK || a.Reason != Recovering {
+	if a := v.Admit(at(31)); a.OK || a.Reason != Recovering {
 		t.Fatalf("a fourth probe: %+v", a)
 	}
 	probes[0].Release()
 	probes[0].Release() // releasing twice is releasing once
-	again := c.Admit(at(31))
+	again := v.Admit(at(31))
 	if !again.OK {
 		t.Fatal("a slot was not given back")
 	}
-	if a := c.Admit(at(31)); a.OK {
+	if a := v.Admit(at(31)); a.OK {
 		t.Fatal("a slot was given back twice")
 	}
 	// A new episode has slots of its own, and the old ones give nothing back to it.
-	c.Own(node.HealthEvent{ID: uuid.New(), Kind: node.HealthRateLimited, Episode: 1}, 1, at(32))
+	c.Own(own(32, node.HealthRateLimited))
 	var next []Admission
 	for range 3 {
-		next = append(next, c.Admit(at(63)))
+		next = append(next, v.Admit(at(63)))
 	}
 	again.Release()
-	if a := c.Admit(at(63)); a.OK || !next[2].OK {
+	if a := v.Admit(at(63)); a.OK || !next[2].OK {
 		t.Fatal("a slot of the last episode was given back to this one")
 	}
 }

@@ -18,7 +18,7 @@ func route(n int) *Route {
 		model := string(rune('a' + i))
 		r.Targets = append(r.Targets, &Target{
 			Position: i + 1, Provider: &Provider{Name: "p" + model, Dialect: llm.Chat}, UpstreamModel: model,
-			Cooldown: node.DefaultCooldown(), Health: board.Cell(HealthKey{UpstreamModel: model}),
+			Cooldown: node.DefaultCooldown(), Health: board.Cell(HealthKey{UpstreamModel: model}).View(node.DefaultCooldown()),
 		})
 	}
 	return r
@@ -72,8 +72,7 @@ func TestRunTriesInOrderAndSkips(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	t.Parallel()
 	cooling := func(r *Route, i int, secs int64) {
-		ms := secs * 1000
-		r.Targets[i].Health.Own(node.HealthEvent{Kind: node.HealthRateLimited, RetryAfterMillis: &ms}, 1, now)
+		r.Targets[i].Health.Cell.Own(happened{0, node.HealthRateLimited, 0, float64(secs)}.event())
 	}
 	for name, c := range map[string]struct {
 		prepare    func(*Route)
@@ -160,7 +159,7 @@ func TestRunProperties(t *testing.T) {
 		for _, target := range r.Targets {
 			target.RetryOn429 = rapid.IntRange(0, 3).Draw(t, "retries")
 			if rapid.Bool().Draw(t, "cooling") {
-				target.Health.Own(node.HealthEvent{Kind: node.HealthUsageLimit}, 1, now)
+				target.Health.Cell.Own(own(0, node.HealthUsageLimit))
 			}
 		}
 		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"))

@@ -27,15 +27,16 @@ type health struct {
 
 // sameness is what events that may be sent as one have in common.
 type sameness struct {
-	key        decide.HealthKey
-	kind       node.HealthKind
+	view       *decide.View
 	episode    int64
+	kind       node.HealthKind
 	retryAfter int64
 }
 
 type outgoing struct {
-	key   decide.HealthKey
+	cell  *decide.Cell
 	event node.HealthEvent
+	began time.Time
 }
 
 func newHealth(l *Link) *health {
@@ -53,7 +54,7 @@ func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict
 		}
 		kind = node.HealthProbeOK
 	}
-	same := sameness{key: t.Health.Key, kind: kind, episode: a.Episode, retryAfter: -1}
+	same := sameness{view: t.Health, episode: a.Episode, kind: kind, retryAfter: -1}
 	if v.HasRetry {
 		same.retryAfter = v.RetryAfter.Milliseconds()
 	}
@@ -61,9 +62,9 @@ func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict
 	defer h.mu.Unlock()
 	out := h.waiting[same]
 	if out == nil {
-		out = &outgoing{key: same.key, event: node.HealthEvent{
-			ID: newID(), Node: h.link.cfg.Node, Kind: kind, ProviderID: same.key.ProviderID, UpstreamModel: same.key.UpstreamModel,
-			Reason: string(v.Class), Episode: a.Episode,
+		key := t.Health.Cell.Key
+		out = &outgoing{cell: t.Health.Cell, began: a.Began, event: node.HealthEvent{
+			ID: newID(), Node: h.link.cfg.Node, Kind: kind, ProviderID: key.ProviderID, UpstreamModel: key.UpstreamModel, Reason: string(v.Class),
 		}}
 		if v.HasRetry {
 			out.event.RetryAfterMillis = &same.retryAfter
@@ -71,7 +72,10 @@ func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict
 		h.waiting[same] = out
 	}
 	out.event.Count++
-	t.Health.Own(out.event, 1, h.link.Now())
+	now := h.link.Now()
+	own := decide.HappenedAt(&out.event, now)
+	own.Count, own.Began = 1, a.Began
+	t.Health.Cell.Own(own)
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -110,16 +114,17 @@ func (h *health) publish(ctx context.Context, js jetstream.JetStream) {
 }
 
 func (h *health) send(ctx context.Context, js jetstream.JetStream, out *outgoing) {
+	out.event.BeganMillisAgo = max(0, h.link.Now().Sub(out.began).Milliseconds())
 	body, err := json.Marshal(&out.event)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		// The id makes a repeated publish one event.
-		_, err = js.Publish(ctx, node.HealthSubject(out.key.OrganizationID), body, jetstream.WithMsgID(out.event.ID.String()))
+		_, err = js.Publish(ctx, node.HealthSubject(out.cell.Key.OrganizationID), body, jetstream.WithMsgID(out.event.ID.String()))
 	}
 	if err != nil {
 		h.link.cfg.Log.Warn("health event not shared", "node", h.link.cfg.Node, "error", err)
-		h.link.board.Cell(out.key).Forget(out.event.ID)
+		out.cell.Forget(out.event.ID)
 	}
 }
 
@@ -135,5 +140,5 @@ func (h *health) fold(m jetstream.Msg, at time.Time) {
 		return
 	}
 	key := decide.HealthKey{OrganizationID: org, ProviderID: ev.ProviderID, UpstreamModel: ev.UpstreamModel}
-	h.link.board.Cell(key).Fold(&ev, at)
+	h.link.board.Cell(key).Fold(decide.HappenedAt(&ev, at))
 }

@@ -125,8 +125,10 @@ func (l *Link) WaitReplayed(ctx context.Context) error {
 // monotonic one. A wrong wall clock changes nothing.
 func (l *Link) Now() time.Time { return l.clock.now() }
 
-// Health is a target's record as this node sees it.
-func (l *Link) Health(key decide.HealthKey) decide.Health { return l.board.Cell(key).Health() }
+// Health is a record as this node sees it and a policy judges it.
+func (l *Link) Health(key decide.HealthKey, policy node.Cooldown) decide.Health {
+	return l.board.Cell(key).View(policy).Health()
+}
 
 // Observe takes the verdict on an attempt.
 func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict) {
