@@ -33,3 +33,44 @@ type HealthEvent struct {
 	// it every policy tells a probe from a late report, whatever cooldowns it has seen.
 	BeganMillisAgo int64 `json:"began_ms_ago,omitempty"`
 }
+
+// HealthAsk asks for the health records of one organization.
+type HealthAsk struct {
+	OrganizationID uuid.UUID `json:"organization_id"`
+}
+
+// HealthReport is one node's answer: every record of the organization that has a
+// history. Nodes agree on all of it but what is under way on each.
+type HealthReport struct {
+	Node    string         `json:"node"`
+	Records []RecordHealth `json:"records"`
+}
+
+// States of a RecordHealth.
+const (
+	StateHealthy  = "healthy"
+	StateHalfOpen = "half_open" // the cooldown has passed; probes go through
+	StateEjected  = "ejected"   // cooling down
+)
+
+// RecordHealth is one health record as the strictest policy on it judges it.
+type RecordHealth struct {
+	ProviderID     uuid.UUID    `json:"provider_id"`
+	UpstreamModel  string       `json:"upstream_model"`
+	State          string       `json:"state"`
+	Reason         string       `json:"reason,omitempty"` // while not healthy
+	Failures       int          `json:"failures"`         // in the window, while healthy
+	Multiplier     int          `json:"multiplier"`       // of the first cooldown; doubles on each failed recovery
+	RemainingMilli int64        `json:"remaining_ms"`     // of the cooldown
+	Probes         int          `json:"probes"`           // under way on this node
+	Transitions    []Transition `json:"transitions,omitempty"`
+}
+
+// Transition is a change of a record's state, newest last.
+type Transition struct {
+	From        string `json:"from"`
+	To          string `json:"to"`
+	Reason      string `json:"reason,omitempty"`
+	WindowMilli int64  `json:"window_ms"` // of the cooldown that began
+	AgeMilli    int64  `json:"age_ms"`
+}

@@ -38,6 +38,9 @@ const (
 	// AckSubjects is plain publish and subscribe: a JSON list of Acks that a node
 	// says after it took or refused a snapshot, and of all it serves when asked.
 	AckSubjects = "ack.v1.*"
+	// AskHealthSubject asks every node for the health records of one organization; the
+	// request is a HealthAsk, each answer a HealthReport.
+	AskHealthSubject = "ask.v1.health"
 	// AskSubject makes every node say its Acks again; a control plane that has just
 	// begun to listen asks, since it cannot know what it missed.
 	AskSubject = "ask.v1.acks"

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +45,7 @@ type Bus struct {
 	cfg  Config
 	poke chan struct{} // something may have changed
 	redo chan struct{} // the bus may have lost something
+	conn atomic.Pointer[nats.Conn]
 
 	mu   sync.Mutex
 	acks map[ackKey]node.Ack
@@ -83,6 +85,8 @@ func (b *Bus) Run(ctx context.Context) error {
 		return fmt.Errorf("connecting to NATS: %w", err)
 	}
 	defer nc.Close()
+	b.conn.Store(nc)
+	defer b.conn.Store(nil)
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return fmt.Errorf("JetStream: %w", err)

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,6 +73,25 @@ type Health struct {
 	level     int       // failed recoveries in a row; each doubles the cooldown
 	successes int       // probes of this episode that succeeded
 	healed    time.Time // when the last cooldown ended; what began before is late
+	changes   []change  // the last maxChanges, oldest first
+}
+
+// change is one transition of a record's state.
+type change struct {
+	from, to Standing
+	reason   CooldownReason
+	window   time.Duration
+	at       time.Time
+}
+
+// maxChanges is how many transitions a record remembers, for people to look at.
+const maxChanges = 10
+
+// changed remembers a transition. The slice is never written in place: states that
+// came before share it.
+func (h Health) changed(c change) []change {
+	kept := h.changes[max(0, len(h.changes)-maxChanges+1):]
+	return append(slices.Clone(kept), c)
 }
 
 type failure struct {
@@ -117,17 +137,23 @@ func (h Health) Apply(e Happened, policy node.Cooldown) Health {
 	case node.HealthProbeOK:
 		if h.At(e.At) == StandingRecovering && !e.Began.Before(h.until) {
 			if h.successes += e.Count; h.successes >= recoverySuccesses {
-				return h.heal(e.At)
+				return h.heal(e.At, h.reason)
 			}
 		}
 	case node.HealthReset:
-		return h.heal(e.At)
+		return h.heal(e.At, "reset")
 	}
 	return h
 }
 
 // heal forgets the failures and the escalation.
-func (h Health) heal(at time.Time) Health { return Health{episode: h.episode, healed: at} }
+func (h Health) heal(at time.Time, why CooldownReason) Health {
+	healed := Health{episode: h.episode, healed: at, changes: h.changes}
+	if from := h.At(at); from != StandingHealthy {
+		healed.changes = h.changed(change{from: from, to: StandingHealthy, reason: why, at: at})
+	}
+	return healed
+}
 
 // failed counts a failure of the server's. What began before the last cooldown
 // ended says nothing new.
@@ -175,7 +201,8 @@ func (h Health) asked(e Happened, reason CooldownReason, otherwise int, policy n
 // episode, so that probe slots and successes of the last one no longer count.
 func (h Health) cool(at time.Time, window time.Duration, reason CooldownReason, policy node.Cooldown) Health {
 	window = min(window, seconds(policy.MaxSecs))
-	if h.At(at) != StandingCooling {
+	if from := h.At(at); from != StandingCooling {
+		h.changes = h.changed(change{from: from, to: StandingCooling, reason: reason, window: window, at: at})
 		h.episode++
 		h.successes = 0
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/spillway-gateway/spillway/api/node"
@@ -141,4 +142,20 @@ func (h *health) fold(m jetstream.Msg, at time.Time) {
 	}
 	key := decide.HealthKey{OrganizationID: org, ProviderID: ev.ProviderID, UpstreamModel: ev.UpstreamModel}
 	h.link.board.Cell(key).Fold(decide.HappenedAt(&ev, at))
+}
+
+// answerHealth tells a control plane what this node knows of an organization.
+func (l *Link) answerHealth(m *nats.Msg) {
+	var ask node.HealthAsk
+	err := json.Unmarshal(m.Data, &ask)
+	var answer []byte
+	if err == nil {
+		answer, err = json.Marshal(node.HealthReport{Node: l.cfg.Node, Records: l.board.Report(ask.OrganizationID, l.Now())})
+	}
+	if err == nil {
+		err = m.Respond(answer)
+	}
+	if err != nil {
+		l.cfg.Log.Warn("health not told", "node", l.cfg.Node, "error", err)
+	}
 }

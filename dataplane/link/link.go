@@ -151,6 +151,9 @@ func (l *Link) Run(ctx context.Context) error {
 	if _, err := nc.Subscribe(node.AskSubject, func(*nats.Msg) { l.ackAll(nc) }); err != nil {
 		return fmt.Errorf("subscribing to %s: %w", node.AskSubject, err)
 	}
+	if _, err := nc.Subscribe(node.AskHealthSubject, l.answerHealth); err != nil {
+		return fmt.Errorf("subscribing to %s: %w", node.AskHealthSubject, err)
+	}
 	patience := time.AfterFunc(busPatience, func() { l.offline.Store(true) })
 	defer patience.Stop()
 
