@@ -63,9 +63,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("controlplane: %w", err)
 	}
 	s := &Server{store: db}
-	s.handler, err = newHandler(db, cfg)
+	s.bus, err = bus.New(bus.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, SigningKey: cfg.SigningKey, Store: db, Log: cfg.Log})
 	if err == nil {
-		s.bus, err = bus.New(bus.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, SigningKey: cfg.SigningKey, Store: db, Log: cfg.Log})
+		s.handler, err = newHandler(db, s.bus, cfg)
 	}
 	if err != nil {
 		db.Close()
@@ -74,12 +74,12 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func newHandler(db *store.DB, cfg Config) (http.Handler, error) {
+func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error) {
 	tokens, err := identity.New(identity.Config{Store: db, Key: cfg.TokenKey, Issuer: cfg.Issuer})
 	if err != nil {
 		return nil, err
 	}
-	return rest.New(rest.Config{Store: db, Identity: tokens, Log: cfg.Log})
+	return rest.New(rest.Config{Store: db, Identity: tokens, Fleet: fleet, Log: cfg.Log})
 }
 
 // Handler is the admin API.

@@ -129,6 +129,12 @@ CREATE TABLE model_mappings (
   request_timeout_secs       integer,
   stream_idle_timeout_secs   integer,
   source                     text NOT NULL,
+  cooldown_failure_threshold integer NOT NULL DEFAULT 10, -- the defaults are node.DefaultCooldown
+  cooldown_window_secs       integer NOT NULL DEFAULT 60,
+  cooldown_first_secs        integer NOT NULL DEFAULT 30,
+  cooldown_max_secs          integer NOT NULL DEFAULT 300,
+  cooldown_rate_limited_secs integer NOT NULL DEFAULT 30,
+  cooldown_overloaded_secs   integer NOT NULL DEFAULT 10,
   created_at                 timestamptz NOT NULL DEFAULT now(),
   updated_at                 timestamptz NOT NULL DEFAULT now(),
   created_by_user_id         uuid,

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
@@ -158,6 +159,61 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
 	RotateApiKey(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ClassifyResultWithBody What the gateway would make of a provider's answer
+	//
+	// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+	// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+	//
+	// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+	// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+	// says that its stream reported an error before any content.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+	ClassifyResultWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ClassifyResult What the gateway would make of a provider's answer
+	//
+	// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+	// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+	//
+	// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+	// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+	// says that its stream reported an error before any content.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+	ClassifyResult(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRouteHealth See which targets cool down
+	//
+	// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
+	// an upstream model: every route over them shares it, and so do all nodes. Nodes are given half a second to answer;
+	// those that did not are listed under `nodes.silent`.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/llm-gw/route-health (the `ListRouteHealth` operationId).
+	ListRouteHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetRouteHealthWithBody End a cooldown on every node
+	//
+	// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+	ResetRouteHealthWithBody(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetRouteHealth End a cooldown on every node
+	//
+	// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+	ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListModelMappings List the model mappings
 	//
@@ -478,6 +534,111 @@ func (c *Client) RotateApiKeyWithBody(ctx context.Context, id Id, contentType st
 // Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
 func (c *Client) RotateApiKey(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateApiKeyRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ClassifyResultWithBody What the gateway would make of a provider's answer
+//
+// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+//
+// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+// says that its stream reported an error before any content.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+func (c *Client) ClassifyResultWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewClassifyResultRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ClassifyResult What the gateway would make of a provider's answer
+//
+// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+//
+// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+// says that its stream reported an error before any content.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+func (c *Client) ClassifyResult(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewClassifyResultRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRouteHealth See which targets cool down
+//
+// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
+// an upstream model: every route over them shares it, and so do all nodes. Nodes are given half a second to answer;
+// those that did not are listed under `nodes.silent`.
+//
+// Corresponds with GET /api/llm-gateway/admin/llm-gw/route-health (the `ListRouteHealth` operationId).
+func (c *Client) ListRouteHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRouteHealthRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetRouteHealthWithBody End a cooldown on every node
+//
+// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+func (c *Client) ResetRouteHealthWithBody(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetRouteHealthRequestWithBody(c.Server, providerId, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetRouteHealth End a cooldown on every node
+//
+// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+func (c *Client) ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetRouteHealthRequest(c.Server, providerId, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1106,6 +1267,120 @@ func NewRotateApiKeyRequestWithBody(server string, id Id, contentType string, bo
 	}
 
 	operationPath := fmt.Sprintf("/api/llm-gateway/admin/api-keys/%s/rotate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewClassifyResultRequest calls the generic ClassifyResult builder with application/json body
+func NewClassifyResultRequest(server string, body ClassifyResultJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewClassifyResultRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewClassifyResultRequestWithBody constructs an http.Request for the ClassifyResult method, with any body, and a specified content type
+func NewClassifyResultRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/classify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListRouteHealthRequest constructs an http.Request for the ListRouteHealth method
+func NewListRouteHealthRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/llm-gw/route-health")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewResetRouteHealthRequest calls the generic ResetRouteHealth builder with application/json body
+func NewResetRouteHealthRequest(server string, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewResetRouteHealthRequestWithBody(server, providerId, "application/json", bodyReader)
+}
+
+// NewResetRouteHealthRequestWithBody constructs an http.Request for the ResetRouteHealth method, with any body, and a specified content type
+func NewResetRouteHealthRequestWithBody(server string, providerId openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "provider_id", providerId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/llm-gw/route-health/%s/reset", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -1866,6 +2141,63 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
 	RotateApiKeyWithResponse(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error)
 
+	// ClassifyResultWithBodyWithResponse What the gateway would make of a provider's answer
+	//
+	// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+	// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+	//
+	// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+	// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+	// says that its stream reported an error before any content.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+	ClassifyResultWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ClassifyResultResponse, error)
+
+	// ClassifyResultWithResponse What the gateway would make of a provider's answer
+	//
+	// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+	// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+	//
+	// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+	// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+	// says that its stream reported an error before any content.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+	ClassifyResultWithResponse(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*ClassifyResultResponse, error)
+
+	// ListRouteHealthWithResponse See which targets cool down
+	//
+	// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
+	// an upstream model: every route over them shares it, and so do all nodes. Nodes are given half a second to answer;
+	// those that did not are listed under `nodes.silent`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/llm-gw/route-health (the `ListRouteHealth` operationId).
+	ListRouteHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRouteHealthResponse, error)
+
+	// ResetRouteHealthWithBodyWithResponse End a cooldown on every node
+	//
+	// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+	ResetRouteHealthWithBodyWithResponse(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
+
+	// ResetRouteHealthWithResponse End a cooldown on every node
+	//
+	// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+	ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
+
 	// ListModelMappingsWithResponse List the model mappings
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -2599,6 +2931,276 @@ func (r RotateApiKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RotateApiKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ClassifyResultResponse401Headers the declared response headers of an HTTP 401 response for ClassifyResult
+type ClassifyResultResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ClassifyResultResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UpstreamVerdict
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ClassifyResultResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ClassifyResultResponse) GetJSON200() *UpstreamVerdict {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ClassifyResultResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ClassifyResultResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ClassifyResultResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ClassifyResultResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ClassifyResultResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ClassifyResultResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ClassifyResultResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ClassifyResultResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ClassifyResultResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ClassifyResultResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ListRouteHealth
+type ListRouteHealthResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListRouteHealthResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RouteHealthList
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListRouteHealthResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRouteHealthResponse) GetJSON200() *RouteHealthList {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListRouteHealthResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListRouteHealthResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListRouteHealthResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListRouteHealthResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRouteHealthResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRouteHealthResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRouteHealthResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRouteHealthResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ResetRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ResetRouteHealth
+type ResetRouteHealthResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ResetRouteHealthResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RouteHealthResetResult
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ResetRouteHealthResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON200() *RouteHealthResetResult {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ResetRouteHealthResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResetRouteHealthResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResetRouteHealthResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResetRouteHealthResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3995,6 +4597,93 @@ func (c *ClientWithResponses) RotateApiKeyWithResponse(ctx context.Context, id I
 	return ParseRotateApiKeyResponse(rsp)
 }
 
+// ClassifyResultWithBodyWithResponse What the gateway would make of a provider's answer
+//
+// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+//
+// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+// says that its stream reported an error before any content.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+func (c *ClientWithResponses) ClassifyResultWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ClassifyResultResponse, error) {
+	rsp, err := c.ClassifyResultWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseClassifyResultResponse(rsp)
+}
+
+// ClassifyResultWithResponse What the gateway would make of a provider's answer
+//
+// Judges a status, headers and a body exactly as a node judges an answer of a provider: whether the next target of the
+// route is tried, and what it says of the target's health. Nothing is stored, and no target's health changes.
+//
+// It knows neither the route nor the target: retries of a 429 come before a failover, and how long a target cools down
+// is its policy's. What the body says counts before the status; a status of 200 to 299 is a success, unless `phase`
+// says that its stream reported an error before any content.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
+func (c *ClientWithResponses) ClassifyResultWithResponse(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*ClassifyResultResponse, error) {
+	rsp, err := c.ClassifyResult(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseClassifyResultResponse(rsp)
+}
+
+// ListRouteHealthWithResponse See which targets cool down
+//
+// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
+// an upstream model: every route over them shares it, and so do all nodes. Nodes are given half a second to answer;
+// those that did not are listed under `nodes.silent`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/llm-gw/route-health (the `ListRouteHealth` operationId).
+func (c *ClientWithResponses) ListRouteHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRouteHealthResponse, error) {
+	rsp, err := c.ListRouteHealth(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRouteHealthResponse(rsp)
+}
+
+// ResetRouteHealthWithBodyWithResponse End a cooldown on every node
+//
+// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+func (c *ClientWithResponses) ResetRouteHealthWithBodyWithResponse(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error) {
+	rsp, err := c.ResetRouteHealthWithBody(ctx, providerId, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetRouteHealthResponse(rsp)
+}
+
+// ResetRouteHealthWithResponse End a cooldown on every node
+//
+// The record of the provider and model becomes healthy, its failures and its escalation forgotten.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
+func (c *ClientWithResponses) ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error) {
+	rsp, err := c.ResetRouteHealth(ctx, providerId, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetRouteHealthResponse(rsp)
+}
+
 // ListModelMappingsWithResponse List the model mappings
 //
 // Returns a wrapper object for the known response body format(s).
@@ -4786,6 +5475,249 @@ func ParseRotateApiKeyResponse(rsp *http.Response) (*RotateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateApiKeyResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseClassifyResultResponse parses an HTTP response from a ClassifyResultWithResponse call
+func ParseClassifyResultResponse(rsp *http.Response) (*ClassifyResultResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ClassifyResultResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UpstreamVerdict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ClassifyResultResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRouteHealthResponse parses an HTTP response from a ListRouteHealthWithResponse call
+func ParseListRouteHealthResponse(rsp *http.Response) (*ListRouteHealthResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRouteHealthResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RouteHealthList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ListRouteHealthResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseResetRouteHealthResponse parses an HTTP response from a ResetRouteHealthWithResponse call
+func ParseResetRouteHealthResponse(rsp *http.Response) (*ResetRouteHealthResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResetRouteHealthResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RouteHealthResetResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ResetRouteHealthResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // ServerInterface represents all server handlers.
@@ -34,6 +35,15 @@ type ServerInterface interface {
 	// RotateApiKey Replace the secret of a gateway key
 	// (POST /api/llm-gateway/admin/api-keys/{id}/rotate)
 	RotateApiKey(ctx echo.Context, id Id) error
+	// ClassifyResult What the gateway would make of a provider's answer
+	// (POST /api/llm-gateway/admin/classify)
+	ClassifyResult(ctx echo.Context) error
+	// ListRouteHealth See which targets cool down
+	// (GET /api/llm-gateway/admin/llm-gw/route-health)
+	ListRouteHealth(ctx echo.Context) error
+	// ResetRouteHealth End a cooldown on every node
+	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
+	ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID) error
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx echo.Context, params ListModelMappingsParams) error
@@ -178,6 +188,40 @@ func (w *ServerInterfaceWrapper) RotateApiKey(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RotateApiKey(ctx, id)
+	return err
+}
+
+// ClassifyResult converts echo context to params.
+func (w *ServerInterfaceWrapper) ClassifyResult(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ClassifyResult(ctx)
+	return err
+}
+
+// ListRouteHealth converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRouteHealth(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRouteHealth(ctx)
+	return err
+}
+
+// ResetRouteHealth converts echo context to params.
+func (w *ServerInterfaceWrapper) ResetRouteHealth(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "provider_id" -------------
+	var providerId openapi_types.UUID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "provider_id", ctx.Param("provider_id"), &providerId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter provider_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResetRouteHealth(ctx, providerId)
 	return err
 }
 
@@ -470,6 +514,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/api-keys/:id", wrapper.GetApiKey, options.OperationMiddlewares["getApiKey"]...)
 	router.PATCH(options.BaseURL+"/api/llm-gateway/admin/api-keys/:id", wrapper.UpdateApiKey, options.OperationMiddlewares["updateApiKey"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/api-keys/:id/rotate", wrapper.RotateApiKey, options.OperationMiddlewares["rotateApiKey"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/llm-gw/route-health", wrapper.ListRouteHealth, options.OperationMiddlewares["listRouteHealth"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/llm-gw/route-health/:provider_id/reset", wrapper.ResetRouteHealth, options.OperationMiddlewares["resetRouteHealth"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/classify", wrapper.ClassifyResult, options.OperationMiddlewares["classifyResult"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -509,6 +556,8 @@ type UnauthenticatedJSONResponse struct {
 
 	Headers UnauthenticatedResponseHeaders
 }
+
+type UnavailableJSONResponse Error
 
 type UnprocessableJSONResponse Error
 
@@ -1177,6 +1226,333 @@ func (response RotateApiKey500JSONResponse) VisitRotateApiKeyResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResultRequestObject struct {
+	Body *ClassifyResultJSONRequestBody
+}
+
+type ClassifyResultResponseObject interface {
+	VisitClassifyResultResponse(w http.ResponseWriter) error
+}
+
+type ClassifyResult200JSONResponse UpstreamVerdict
+
+func (response ClassifyResult200JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResult400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ClassifyResult400JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResult401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ClassifyResult401JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResult403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ClassifyResult403JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResult413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ClassifyResult413JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResult422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ClassifyResult422JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClassifyResult500JSONResponse struct{ InternalJSONResponse }
+
+func (response ClassifyResult500JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRouteHealthRequestObject struct {
+}
+
+type ListRouteHealthResponseObject interface {
+	VisitListRouteHealthResponse(w http.ResponseWriter) error
+}
+
+type ListRouteHealth200JSONResponse RouteHealthList
+
+func (response ListRouteHealth200JSONResponse) VisitListRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRouteHealth401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRouteHealth401JSONResponse) VisitListRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRouteHealth403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRouteHealth403JSONResponse) VisitListRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRouteHealth500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRouteHealth500JSONResponse) VisitListRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRouteHealth503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListRouteHealth503JSONResponse) VisitListRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealthRequestObject struct {
+	ProviderId openapi_types.UUID `json:"provider_id"`
+	Body       *ResetRouteHealthJSONRequestBody
+}
+
+type ResetRouteHealthResponseObject interface {
+	VisitResetRouteHealthResponse(w http.ResponseWriter) error
+}
+
+type ResetRouteHealth200JSONResponse RouteHealthResetResult
+
+func (response ResetRouteHealth200JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ResetRouteHealth400JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ResetRouteHealth401JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ResetRouteHealth403JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ResetRouteHealth404JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ResetRouteHealth413JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ResetRouteHealth422JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth500JSONResponse struct{ InternalJSONResponse }
+
+func (response ResetRouteHealth500JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ResetRouteHealth503JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2705,6 +3081,15 @@ type StrictServerInterface interface {
 	// RotateApiKey Replace the secret of a gateway key
 	// (POST /api/llm-gateway/admin/api-keys/{id}/rotate)
 	RotateApiKey(ctx context.Context, request RotateApiKeyRequestObject) (RotateApiKeyResponseObject, error)
+	// ClassifyResult What the gateway would make of a provider's answer
+	// (POST /api/llm-gateway/admin/classify)
+	ClassifyResult(ctx context.Context, request ClassifyResultRequestObject) (ClassifyResultResponseObject, error)
+	// ListRouteHealth See which targets cool down
+	// (GET /api/llm-gateway/admin/llm-gw/route-health)
+	ListRouteHealth(ctx context.Context, request ListRouteHealthRequestObject) (ListRouteHealthResponseObject, error)
+	// ResetRouteHealth End a cooldown on every node
+	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
+	ResetRouteHealth(ctx context.Context, request ResetRouteHealthRequestObject) (ResetRouteHealthResponseObject, error)
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx context.Context, request ListModelMappingsRequestObject) (ListModelMappingsResponseObject, error)
@@ -2972,6 +3357,123 @@ func (sh *strictHandler) RotateApiKey(ctx echo.Context, id Id) error {
 		return err
 	} else if validResponse, ok := response.(RotateApiKeyResponseObject); ok {
 		return validResponse.VisitRotateApiKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ClassifyResult operation middleware
+func (sh *strictHandler) ClassifyResult(ctx echo.Context) error {
+	var request ClassifyResultRequestObject
+
+	var body ClassifyResultJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ClassifyResult(ctx.Request().Context(), request.(ClassifyResultRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ClassifyResult")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ClassifyResultResponseObject); ok {
+		return validResponse.VisitClassifyResultResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRouteHealth operation middleware
+func (sh *strictHandler) ListRouteHealth(ctx echo.Context) error {
+	var request ListRouteHealthRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRouteHealth(ctx.Request().Context(), request.(ListRouteHealthRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRouteHealth")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRouteHealthResponseObject); ok {
+		return validResponse.VisitListRouteHealthResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResetRouteHealth operation middleware
+func (sh *strictHandler) ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID) error {
+	var request ResetRouteHealthRequestObject
+
+	request.ProviderId = providerId
+
+	var body ResetRouteHealthJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetRouteHealth(ctx.Request().Context(), request.(ResetRouteHealthRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetRouteHealth")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResetRouteHealthResponseObject); ok {
+		return validResponse.VisitResetRouteHealthResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

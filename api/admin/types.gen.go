@@ -179,6 +179,30 @@ func (e ErrorErrorType) Valid() bool {
 	}
 }
 
+// Defines values for HealthKind.
+const (
+	HealthKindFailure     HealthKind = "failure"
+	HealthKindOverloaded  HealthKind = "overloaded"
+	HealthKindRateLimited HealthKind = "rate_limited"
+	HealthKindUsageLimit  HealthKind = "usage_limit"
+)
+
+// Valid indicates whether the value is a known member of the HealthKind enum.
+func (e HealthKind) Valid() bool {
+	switch e {
+	case HealthKindFailure:
+		return true
+	case HealthKindOverloaded:
+		return true
+	case HealthKindRateLimited:
+		return true
+	case HealthKindUsageLimit:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusHealthy    HealthStatus = "healthy"
@@ -350,6 +374,27 @@ func (e PricingSource) Valid() bool {
 	}
 }
 
+// Defines values for RouteHealthState.
+const (
+	RouteHealthStateEjected  RouteHealthState = "ejected"
+	RouteHealthStateHalfOpen RouteHealthState = "half_open"
+	RouteHealthStateHealthy  RouteHealthState = "healthy"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthState enum.
+func (e RouteHealthState) Valid() bool {
+	switch e {
+	case RouteHealthStateEjected:
+		return true
+	case RouteHealthStateHalfOpen:
+		return true
+	case RouteHealthStateHealthy:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ServingStatus.
 const (
 	ServingStatusDisabled              ServingStatus = "disabled"
@@ -401,6 +446,72 @@ func (e TokenErrorError) Valid() bool {
 	case TokenErrorErrorInvalidRequest:
 		return true
 	case TokenErrorErrorUnsupportedGrantType:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UpstreamClass.
+const (
+	UpstreamClassAuthRejected   UpstreamClass = "auth_rejected"
+	UpstreamClassBadAnswer      UpstreamClass = "bad_answer"
+	UpstreamClassEntitlement    UpstreamClass = "entitlement"
+	UpstreamClassInvalidRequest UpstreamClass = "invalid_request"
+	UpstreamClassModelNotFound  UpstreamClass = "model_not_found"
+	UpstreamClassOk             UpstreamClass = "ok"
+	UpstreamClassOverloaded     UpstreamClass = "overloaded"
+	UpstreamClassRateLimited    UpstreamClass = "rate_limited"
+	UpstreamClassServerError    UpstreamClass = "server_error"
+	UpstreamClassTimeout        UpstreamClass = "timeout"
+	UpstreamClassUnknown        UpstreamClass = "unknown"
+	UpstreamClassUsageLimit     UpstreamClass = "usage_limit"
+)
+
+// Valid indicates whether the value is a known member of the UpstreamClass enum.
+func (e UpstreamClass) Valid() bool {
+	switch e {
+	case UpstreamClassAuthRejected:
+		return true
+	case UpstreamClassBadAnswer:
+		return true
+	case UpstreamClassEntitlement:
+		return true
+	case UpstreamClassInvalidRequest:
+		return true
+	case UpstreamClassModelNotFound:
+		return true
+	case UpstreamClassOk:
+		return true
+	case UpstreamClassOverloaded:
+		return true
+	case UpstreamClassRateLimited:
+		return true
+	case UpstreamClassServerError:
+		return true
+	case UpstreamClassTimeout:
+		return true
+	case UpstreamClassUnknown:
+		return true
+	case UpstreamClassUsageLimit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UpstreamPhase.
+const (
+	UpstreamPhaseAnswered UpstreamPhase = "answered"
+	UpstreamPhaseStream   UpstreamPhase = "stream"
+)
+
+// Valid indicates whether the value is a known member of the UpstreamPhase enum.
+func (e UpstreamPhase) Valid() bool {
+	switch e {
+	case UpstreamPhaseAnswered:
+		return true
+	case UpstreamPhaseStream:
 		return true
 	default:
 		return false
@@ -552,6 +663,9 @@ type Error struct {
 // ErrorErrorType defines model for Error.Error.Type.
 type ErrorErrorType string
 
+// HealthKind What is noted of a target's health.
+type HealthKind string
+
 // HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
 // not both `unhealthy` and held to it by `enforce_health_check`. Connection checks do not run yet, so every provider is
 // `unverified`.
@@ -569,11 +683,22 @@ type ModelMapping struct {
 	BareAlias bool `json:"bare_alias"`
 
 	// BudgetStatus Null: there are no budgets yet.
-	BudgetStatus    nullable.Nullable[map[string]interface{}] `json:"budget_status"`
-	CreatedAt       time.Time                                 `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]                 `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]                 `json:"created_by_name"`
-	CreatedByUserId nullable.Nullable[openapi_types.UUID]     `json:"created_by_user_id"`
+	BudgetStatus             nullable.Nullable[map[string]interface{}] `json:"budget_status"`
+	CooldownFailureThreshold int                                       `json:"cooldown_failure_threshold"`
+	CooldownFirstSecs        int                                       `json:"cooldown_first_secs"`
+	CooldownMaxSecs          int                                       `json:"cooldown_max_secs"`
+	CooldownOverloadedSecs   int                                       `json:"cooldown_overloaded_secs"`
+	CooldownRateLimitedSecs  int                                       `json:"cooldown_rate_limited_secs"`
+	CooldownWindowSecs       int                                       `json:"cooldown_window_secs"`
+	CreatedAt                time.Time                                 `json:"created_at"`
+	CreatedByEmail           nullable.Nullable[string]                 `json:"created_by_email"`
+	CreatedByName            nullable.Nullable[string]                 `json:"created_by_name"`
+	CreatedByUserId          nullable.Nullable[openapi_types.UUID]     `json:"created_by_user_id"`
+
+	// EffectiveBehavior What the two retry fields do, in one sentence for a person.
+	//
+	// Example: On a rate limit, tries this target up to 2 more times, waiting what the provider asks, at most 10 s each time, then fails over.
+	EffectiveBehavior string `json:"effective_behavior"`
 
 	// EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
 	EffectivePricing EffectivePricing          `json:"effective_pricing"`
@@ -637,6 +762,24 @@ type ModelMappingCreate struct {
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
+	// CooldownFailureThreshold Failures within the window that cool the target down for everyone. 0: never; a caller's own rejected credential cools down all the same.
+	CooldownFailureThreshold *int `json:"cooldown_failure_threshold,omitempty"`
+
+	// CooldownFirstSecs The first cooldown; doubles on each failed recovery. At most `cooldown_max_secs`.
+	CooldownFirstSecs *int `json:"cooldown_first_secs,omitempty"`
+
+	// CooldownMaxSecs The longest cooldown, whatever asks for one.
+	CooldownMaxSecs *int `json:"cooldown_max_secs,omitempty"`
+
+	// CooldownOverloadedSecs The cooldown after a 529 without `Retry-After`. 0: a 529 is a failure like any other.
+	CooldownOverloadedSecs *int `json:"cooldown_overloaded_secs,omitempty"`
+
+	// CooldownRateLimitedSecs The cooldown after a 429 without `Retry-After`.
+	CooldownRateLimitedSecs *int `json:"cooldown_rate_limited_secs,omitempty"`
+
+	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
+	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
 	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
 	Enabled *bool `json:"enabled,omitempty"`
 
@@ -657,7 +800,8 @@ type ModelMappingCreate struct {
 	// RetryOn429Count How often the same target is tried again on a 429.
 	RetryOn429Count *int `json:"retry_on_429_count,omitempty"`
 
-	// RetryOn429MaxWaitSecs Longest wait before such a retry.
+	// RetryOn429MaxWaitSecs Longest wait before such a retry: it waits the provider's `Retry-After`, 1 s without one. 0: it waits about 1 s,
+	// whatever the provider asks.
 	RetryOn429MaxWaitSecs *int `json:"retry_on_429_max_wait_secs,omitempty"`
 
 	// Source Default `catalog` for a 1:1 row, else `custom`.
@@ -690,10 +834,16 @@ type ModelMappingUpdate struct {
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
-	ChangeNote *ChangeNote `json:"change_note,omitempty"`
-	Enabled    *bool       `json:"enabled,omitempty"`
-	ModelAlias *string     `json:"model_alias,omitempty"`
-	Priority   *int        `json:"priority,omitempty"`
+	ChangeNote               *ChangeNote `json:"change_note,omitempty"`
+	CooldownFailureThreshold *int        `json:"cooldown_failure_threshold,omitempty"`
+	CooldownFirstSecs        *int        `json:"cooldown_first_secs,omitempty"`
+	CooldownMaxSecs          *int        `json:"cooldown_max_secs,omitempty"`
+	CooldownOverloadedSecs   *int        `json:"cooldown_overloaded_secs,omitempty"`
+	CooldownRateLimitedSecs  *int        `json:"cooldown_rate_limited_secs,omitempty"`
+	CooldownWindowSecs       *int        `json:"cooldown_window_secs,omitempty"`
+	Enabled                  *bool       `json:"enabled,omitempty"`
+	ModelAlias               *string     `json:"model_alias,omitempty"`
+	Priority                 *int        `json:"priority,omitempty"`
 
 	// RequestTimeoutSecs Null unsets it: the provider's applies.
 	RequestTimeoutSecs    nullable.Nullable[int] `json:"request_timeout_secs,omitempty"`
@@ -937,6 +1087,82 @@ type ProviderUpdate struct {
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs,omitempty"`
 }
 
+// RouteHealth defines model for RouteHealth.
+type RouteHealth struct {
+	// ConcurrencyCap How many requests at a time each node lets through; null: no cap.
+	ConcurrencyCap nullable.Nullable[int] `json:"concurrency_cap"`
+
+	// ConsecutiveFailures Failures within the window that count towards the next cooldown.
+	ConsecutiveFailures int `json:"consecutive_failures"`
+
+	// CooldownReason Why it cools down: `provider_errors`, `rate_limited`, `overloaded` or `usage_limit`.
+	CooldownReason nullable.Nullable[string] `json:"cooldown_reason"`
+
+	// EjectRemainingSecs Seconds until the cooldown passes, rounded up.
+	EjectRemainingSecs int `json:"eject_remaining_secs"`
+
+	// InFlight Probes under way, on all nodes.
+	InFlight int `json:"in_flight"`
+
+	// ModelProvider The provider's family.
+	ModelProvider string `json:"model_provider"`
+
+	// Multiplier By how much the first cooldown is multiplied: it doubles on each failed recovery.
+	Multiplier   int                `json:"multiplier"`
+	ProviderId   openapi_types.UUID `json:"provider_id"`
+	ProviderName string             `json:"provider_name"`
+
+	// RecentTransitions The last changes of state, newest first.
+	RecentTransitions []RouteHealthTransition `json:"recent_transitions"`
+	State             RouteHealthState        `json:"state"`
+	UpstreamModel     string                  `json:"upstream_model"`
+}
+
+// RouteHealthList defines model for RouteHealthList.
+type RouteHealthList struct {
+	Nodes struct {
+		// Answered Nodes whose answer is in the list.
+		Answered []string `json:"answered"`
+
+		// Silent Nodes that serve the organization and did not answer in time.
+		Silent []string `json:"silent"`
+	} `json:"nodes"`
+	Routes []RouteHealth `json:"routes"`
+}
+
+// RouteHealthReset defines model for RouteHealthReset.
+type RouteHealthReset struct {
+	// UpstreamModel Example: gpt-4.1
+	UpstreamModel string `json:"upstream_model"`
+}
+
+// RouteHealthResetResult defines model for RouteHealthResetResult.
+type RouteHealthResetResult struct {
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// SharedStateCleared Whether the reset is on the bus for every node.
+	SharedStateCleared bool   `json:"shared_state_cleared"`
+	UpstreamModel      string `json:"upstream_model"`
+
+	// WasEjected Whether it was cooling down or recovering.
+	WasEjected bool `json:"was_ejected"`
+}
+
+// RouteHealthState defines model for RouteHealthState.
+type RouteHealthState string
+
+// RouteHealthTransition defines model for RouteHealthTransition.
+type RouteHealthTransition struct {
+	// AgeSecs How long ago, in whole seconds.
+	AgeSecs int              `json:"age_secs"`
+	From    RouteHealthState `json:"from"`
+	Reason  string           `json:"reason"`
+	To      RouteHealthState `json:"to"`
+
+	// WindowSecs Length of the cooldown that began; 0 where none did.
+	WindowSecs int `json:"window_secs"`
+}
+
 // ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, or the model is not enabled on
 // the provider (the 1:1 row is missing or disabled).
 type ServingStatus string
@@ -974,6 +1200,56 @@ type TokenRequest struct {
 
 	// GrantType Example: client_credentials
 	GrantType string `json:"grant_type"`
+}
+
+// UpstreamClass What an answer means. `entitlement` is a 429 that waiting does not cure, `bad_answer` one that is not a model's
+// answer, and `unknown` one that nobody recognises, which does the least: no failover, no cooldown.
+type UpstreamClass string
+
+// UpstreamPhase Where the error stands: `answered`, the answer itself; `stream`, inside a stream that began with a 2xx, before any
+// content.
+type UpstreamPhase string
+
+// UpstreamResult defines model for UpstreamResult.
+type UpstreamResult struct {
+	// Body The answer's body as text, or the `data` of the stream's error event.
+	//
+	// Example: {"error":{"type":"rate_limit_error","message":"Too many requests"}}
+	Body *string `json:"body,omitempty"`
+
+	// Headers Of the answer. Case does not matter. Only those that say how long to wait are read.
+	//
+	// Example: {"Retry-After":"20"}
+	Headers *map[string]string `json:"headers,omitempty"`
+	Phase   *UpstreamPhase     `json:"phase,omitempty"`
+
+	// Status With `phase` `stream` 200 to 299.
+	//
+	// Example: 429
+	Status int `json:"status"`
+}
+
+// UpstreamVerdict defines model for UpstreamVerdict.
+type UpstreamVerdict struct {
+	// Class What an answer means. `entitlement` is a 429 that waiting does not cure, `bad_answer` one that is not a model's
+	// answer, and `unknown` one that nobody recognises, which does the least: no failover, no cooldown.
+	Class UpstreamClass `json:"class"`
+
+	// Failover Whether the next target of the route is tried; else the caller gets the answer.
+	Failover bool `json:"failover"`
+
+	// Health Null where the answer says nothing of the target's health.
+	Health nullable.Nullable[HealthKind] `json:"health"`
+
+	// Message What a caller would read of this attempt; at most about 300 bytes, without addresses.
+	Message string `json:"message"`
+
+	// RetryAfterSecs How long the provider asks to wait, from wherever it says so; null where it does not, or where it counts for
+	// nothing.
+	//
+	//
+	// Example: 20
+	RetryAfterSecs nullable.Nullable[float64] `json:"retry_after_secs"`
 }
 
 // After defines model for After.
@@ -1014,6 +1290,9 @@ type TooLarge = Error
 
 // Unauthenticated defines model for Unauthenticated.
 type Unauthenticated = Error
+
+// Unavailable defines model for Unavailable.
+type Unavailable = Error
 
 // Unprocessable defines model for Unprocessable.
 type Unprocessable = Error
@@ -1062,6 +1341,12 @@ type UpdateApiKeyJSONRequestBody = ApiKeyUpdate
 
 // RotateApiKeyJSONRequestBody defines body for RotateApiKey for application/json ContentType.
 type RotateApiKeyJSONRequestBody = ApiKeyRotate
+
+// ClassifyResultJSONRequestBody defines body for ClassifyResult for application/json ContentType.
+type ClassifyResultJSONRequestBody = UpstreamResult
+
+// ResetRouteHealthJSONRequestBody defines body for ResetRouteHealth for application/json ContentType.
+type ResetRouteHealthJSONRequestBody = RouteHealthReset
 
 // CreateModelMappingJSONRequestBody defines body for CreateModelMapping for application/json ContentType.
 type CreateModelMappingJSONRequestBody = ModelMappingCreate

@@ -98,6 +98,9 @@ func fitsObject(schema *openapi3.Schema, value any, path string) error {
 	if open := schema.AdditionalProperties.Has; open != nil && *open {
 		return nil
 	}
+	if values := schema.AdditionalProperties.Schema; values != nil {
+		return fitsMap(values.Value, object, path)
+	}
 	for _, m := range object {
 		if schema.Properties[m.name] == nil {
 			return &tenant.Error{Kind: tenant.KindInvalid, Code: "unknown_field", Param: join(path, m.name),
@@ -115,6 +118,17 @@ func fitsObject(schema *openapi3.Schema, value any, path string) error {
 			continue // null in an optional field reads as absent, or clears it
 		}
 		if err := fits(schema.Properties[m.name].Value, m.value, join(path, m.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitsMap checks an object whose names are the caller's own; the document has none
+// that names some of them.
+func fitsMap(values *openapi3.Schema, object jsonObject, path string) error {
+	for _, m := range object {
+		if err := fits(values, m.value, join(path, m.name)); err != nil {
 			return err
 		}
 	}

@@ -74,6 +74,8 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.CreateAPIKey:         func() any { return new(admin.CreateApiKeyJSONRequestBody) },
 	tenant.UpdateAPIKey:         func() any { return new(admin.UpdateApiKeyJSONRequestBody) },
 	tenant.RotateAPIKey:         func() any { return new(admin.RotateApiKeyJSONRequestBody) },
+	tenant.ResetRouteHealth:     func() any { return new(admin.ResetRouteHealthJSONRequestBody) },
+	tenant.ClassifyResult:       func() any { return new(admin.ClassifyResultJSONRequestBody) },
 }
 
 // FuzzBody holds the document against the generated types: what fits a request body
@@ -99,7 +101,8 @@ func FuzzBody(f *testing.F) {
 		`{"name":"x","user_id":"{` + id + `}","scopes":["a"]}`, `{"name":"x","user_id":"urn:uuid:` + id + `"}`,
 		`{"provider_id":"` + id + `","model_alias":"a","upstream_model":"b","source":null,"priority":-1}`, `{"priority":99999999999999999999}`,
 		`{"name":"x","model_provider":"openai","base_url":"u","credentials":{},"models":["m"],"settings":[1]}`,
-		`{"request_timeout_secs":null,"settings":{"a":{}},"credentials":null}`} {
+		`{"request_timeout_secs":null,"settings":{"a":{}},"credentials":null}`,
+		`{"status":200,"headers":{"A":"1","a":"2"},"body":"x","phase":"stream"}`, `{"status":200,"headers":{"A":null}}`, `{"status":200,"headers":null}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

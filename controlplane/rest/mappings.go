@@ -29,6 +29,8 @@ func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMapp
 		RetryOn429Count: b.RetryOn429Count, RetryOn429MaxWaitSecs: b.RetryOn429MaxWaitSecs, BareAlias: b.BareAlias,
 		Source: (*string)(b.Source), ChangeNote: b.ChangeNote,
 		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(b.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(b.StreamIdleTimeoutSecs)},
+		Cooldown: tenant.CooldownPatch{FailureThreshold: b.CooldownFailureThreshold, WindowSecs: b.CooldownWindowSecs,
+			FirstSecs: b.CooldownFirstSecs, MaxSecs: b.CooldownMaxSecs, RateLimitedSecs: b.CooldownRateLimitedSecs, OverloadedSecs: b.CooldownOverloadedSecs},
 	})
 	if err != nil {
 		return nil, err
@@ -51,6 +53,8 @@ func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMapp
 		RetryOn429Count: b.RetryOn429Count, RetryOn429MaxWaitSecs: b.RetryOn429MaxWaitSecs, BareAlias: b.BareAlias,
 		Source: (*string)(b.Source), ChangeNote: b.ChangeNote,
 		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeOf(b.RequestTimeoutSecs), StreamIdleSecs: changeOf(b.StreamIdleTimeoutSecs)},
+		Cooldown: tenant.CooldownPatch{FailureThreshold: b.CooldownFailureThreshold, WindowSecs: b.CooldownWindowSecs,
+			FirstSecs: b.CooldownFirstSecs, MaxSecs: b.CooldownMaxSecs, RateLimitedSecs: b.CooldownRateLimitedSecs, OverloadedSecs: b.CooldownOverloadedSecs},
 	})
 	if err != nil {
 		return nil, err
@@ -89,6 +93,9 @@ func showMapping(m tenant.Mapping) admin.ModelMapping {
 		Id: m.ID, OrgId: m.OrganizationID, ProviderId: m.ProviderID, ProviderName: m.Around.ProviderName,
 		ProviderAuthType: admin.AuthType(m.Around.ProviderAuthType), ModelAlias: m.Alias, UpstreamModel: m.UpstreamModel,
 		Enabled: m.Enabled, Priority: m.Priority, RetryOn429Count: m.RetryOn429Count, RetryOn429MaxWaitSecs: m.RetryOn429MaxWaitSecs,
+		EffectiveBehavior: m.EffectiveBehavior(), CooldownFailureThreshold: m.Cooldown.FailureThreshold, CooldownWindowSecs: m.Cooldown.WindowSecs,
+		CooldownFirstSecs: m.Cooldown.FirstSecs, CooldownMaxSecs: m.Cooldown.MaxSecs,
+		CooldownRateLimitedSecs: m.Cooldown.RateLimitedSecs, CooldownOverloadedSecs: m.Cooldown.OverloadedSecs,
 		BareAlias: m.BareAlias, RequestTimeoutSecs: requestSecs, StreamIdleTimeoutSecs: streamIdleSecs,
 		Source: admin.MappingSource(m.Source), ServingStatus: orNull[admin.ServingStatus](nil),
 		BudgetStatus: orNull[map[string]any](nil), StaleStatus: orNull[string](nil), EffectivePricing: showPricing(m),

@@ -33,6 +33,8 @@ func TestMappingDefaults(t *testing.T) {
 			"model_alias": c.alias, "upstream_model": c.model, "enabled": true, "priority": 0.0,
 			"retry_on_429_count": 0.0, "retry_on_429_max_wait_secs": 0.0, "request_timeout_secs": 120.0, "stream_idle_timeout_secs": 180.0,
 		}, c.want)
+		want = with(want, defaultCooldown)
+		want["effective_behavior"] = "On a rate limit, fails over at once."
 		want["effective_pricing"] = pricing("none")
 		for _, null := range []string{"serving_status", "budget_status", "stale_status", "created_by_user_id", "created_by_email", "last_modified_by_user_id",
 			"last_modified_by_email", "last_modified_by_name", "last_modified_at", "last_change_note"} {
@@ -77,7 +79,14 @@ func TestMappingRefusals(t *testing.T) {
 		{fields{"model_alias": ""}, "model_alias must not be blank"},
 		{fields{"upstream_model": "  "}, "upstream_model must not be blank"},
 		{fields{"source": "elsewhere"}, "source must be 'catalog' or 'custom'"},
-		{fields{"cooldown_window_secs": 5}, "unknown field `cooldown_window_secs`"},
+		{fields{"cooldown_secs": 5}, "unknown field `cooldown_secs`"},
+		{fields{"cooldown_failure_threshold": 10001}, "cooldown_failure_threshold must be between 0 and 10000"},
+		{fields{"cooldown_window_secs": 0}, "cooldown_window_secs must be between 1 and 3600"},
+		{fields{"cooldown_first_secs": 0}, "cooldown_first_secs must be between 1 and 3600"},
+		{fields{"cooldown_max_secs": 99999999999}, "cooldown_max_secs must be between 1 and 3600"},
+		{fields{"cooldown_rate_limited_secs": 0}, "cooldown_rate_limited_secs must be between 1 and 3600"},
+		{fields{"cooldown_overloaded_secs": -1}, "cooldown_overloaded_secs must be between 0 and 3600"},
+		{fields{"cooldown_max_secs": 20}, "cooldown_first_secs (30) must not be greater than cooldown_max_secs (20)"},
 	}
 	for _, c := range ranges {
 		a.call(t, "POST", mappingsPath, with(valid, c.change)).wantError(t, 400, "invalid_request_error", c.message)

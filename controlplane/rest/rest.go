@@ -33,6 +33,7 @@ const pathPrefix = "/api/llm-gateway/admin/"
 type Config struct {
 	Store    *store.DB        // required
 	Identity *identity.Tokens // required
+	Fleet    Fleet            // nil: the data plane is out of reach
 	Log      *slog.Logger     // nil: no log
 }
 
@@ -40,6 +41,7 @@ type Config struct {
 type server struct {
 	store    *store.DB
 	identity *identity.Tokens
+	fleet    Fleet
 	log      *slog.Logger
 	doc      *document
 }
@@ -59,7 +61,10 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
-	s := &server{store: cfg.Store, identity: cfg.Identity, log: cfg.Log, doc: doc}
+	s := &server{store: cfg.Store, identity: cfg.Identity, fleet: cfg.Fleet, log: cfg.Log, doc: doc}
+	if s.fleet == nil {
+		s.fleet = nobody{}
+	}
 
 	e := echo.New()
 	e.HTTPErrorHandler = s.answerError

@@ -19,6 +19,8 @@ func (d *DB) Mappings() Mappings { return Mappings{d} }
 const selectMapping = `
 	SELECT m.id, m.org_id, m.provider_id, m.model_alias, m.upstream_model, m.enabled, m.priority, m.retry_on_429_count,
 	       m.retry_on_429_max_wait_secs, m.bare_alias, m.request_timeout_secs, m.stream_idle_timeout_secs, m.source,
+	       m.cooldown_failure_threshold, m.cooldown_window_secs, m.cooldown_first_secs, m.cooldown_max_secs,
+	       m.cooldown_rate_limited_secs, m.cooldown_overloaded_secs,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
 	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note,
 	       p.name, p.auth_type, p.enabled, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
@@ -28,9 +30,10 @@ const selectMapping = `
 	FROM model_mappings m JOIN providers p ON p.org_id = m.org_id AND p.id = m.provider_id`
 
 func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
-	by, mod, around := &m.CreatedBy, &m.ModifiedBy, &m.Around
+	by, mod, around, cooldown := &m.CreatedBy, &m.ModifiedBy, &m.Around, &m.Cooldown
 	err = row.Scan(&m.ID, &m.OrganizationID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.Priority, &m.RetryOn429Count,
 		&m.RetryOn429MaxWaitSecs, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
+		&cooldown.FailureThreshold, &cooldown.WindowSecs, &cooldown.FirstSecs, &cooldown.MaxSecs, &cooldown.RateLimitedSecs, &cooldown.OverloadedSecs,
 		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote,
 		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled,
 		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ModelEnabled)
@@ -131,11 +134,15 @@ func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m ten
 	_, err := c.Exec(ctx, `
 		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
 			retry_on_429_max_wait_secs, bare_alias, request_timeout_secs, stream_idle_timeout_secs, source,
-			created_by_user_id, created_by_email, created_by_name, last_change_note)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+			created_by_user_id, created_by_email, created_by_name, last_change_note,
+			cooldown_failure_threshold, cooldown_window_secs, cooldown_first_secs, cooldown_max_secs,
+			cooldown_rate_limited_secs, cooldown_overloaded_secs)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
 		c.by.OrganizationID, id, provider, m.Alias, m.UpstreamModel, m.Enabled, m.Priority, m.RetryOn429Count,
 		m.RetryOn429MaxWaitSecs, m.BareAlias, m.Timeouts.RequestSecs, m.Timeouts.StreamIdleSecs, m.Source,
-		by.UserID, by.Email, by.Name, note)
+		by.UserID, by.Email, by.Name, note,
+		m.Cooldown.FailureThreshold, m.Cooldown.WindowSecs, m.Cooldown.FirstSecs, m.Cooldown.MaxSecs,
+		m.Cooldown.RateLimitedSecs, m.Cooldown.OverloadedSecs)
 	return err
 }
 
@@ -176,11 +183,15 @@ func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.Mappin
 		UPDATE model_mappings SET model_alias = $2, upstream_model = $3, enabled = $4, priority = $5, retry_on_429_count = $6,
 			retry_on_429_max_wait_secs = $7, bare_alias = $8, request_timeout_secs = $9, stream_idle_timeout_secs = $10, source = $11,
 			updated_at = now(), last_modified_at = now(),
-			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15
+			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15,
+			cooldown_failure_threshold = $16, cooldown_window_secs = $17, cooldown_first_secs = $18, cooldown_max_secs = $19,
+			cooldown_rate_limited_secs = $20, cooldown_overloaded_secs = $21
 		WHERE id = $1`,
 		id, m.Alias, m.UpstreamModel, m.Enabled, m.Priority, m.RetryOn429Count,
 		m.RetryOn429MaxWaitSecs, m.BareAlias, m.Timeouts.RequestSecs, m.Timeouts.StreamIdleSecs, m.Source,
-		by.UserID, by.Email, by.Name, note)
+		by.UserID, by.Email, by.Name, note,
+		m.Cooldown.FailureThreshold, m.Cooldown.WindowSecs, m.Cooldown.FirstSecs, m.Cooldown.MaxSecs,
+		m.Cooldown.RateLimitedSecs, m.Cooldown.OverloadedSecs)
 	return err
 }
 

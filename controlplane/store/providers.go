@@ -188,3 +188,15 @@ func (s Providers) Mappings(ctx context.Context, by tenant.Principal, id uuid.UU
 	})
 	return list, err
 }
+
+// NoteHealthReset remembers who ended a cooldown; the health itself is the data
+// plane's. The provider must exist.
+func (s Providers) NoteHealthReset(ctx context.Context, by tenant.Principal, id uuid.UUID, upstreamModel string) error {
+	return s.db.write(ctx, by, tenant.ResetRouteHealth, func(c *change) error {
+		if _, err := getProvider(ctx, c, id); err != nil {
+			return err
+		}
+		c.changed(id, &upstreamModel)
+		return nil
+	})
+}

@@ -182,6 +182,30 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// TestSnapshotCooldownOfOlderRows: a row written without a policy has the one that a
+// node takes where it is sent none.
+func TestSnapshotCooldownOfOlderRows(t *testing.T) {
+	t.Parallel()
+	db := storetest.Shared(t)
+	admin := db.Admin(t)
+	p, err := db.Store.Providers().Create(t.Context(), admin, newProvider("P"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storetest.Connect(t, db.SuperuserURL).Exec(t.Context(), `INSERT INTO model_mappings
+		(org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count, retry_on_429_max_wait_secs, bare_alias, source)
+		VALUES ($1, $2, $3, 'm', 'm', true, 0, 0, 0, false, 'catalog')`, admin.OrganizationID, uuid.New(), p.ID); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Store.Snapshot(t.Context(), admin.OrganizationID)
+	if err != nil || len(s.Mappings) != 1 {
+		t.Fatalf("got %+v, %v", s, err)
+	}
+	if got := s.Mappings[0].Cooldown; got != nil {
+		t.Errorf("got %+v, want the default", *got)
+	}
+}
+
 func TestSnapshotServing(t *testing.T) {
 	t.Parallel()
 	db := storetest.Shared(t)

@@ -18,6 +18,7 @@ const (
 	KindForbidden       Kind = "forbidden"       // ask someone with another role
 	KindNotFound        Kind = "not_found"       // the organization has no such thing
 	KindConflict        Kind = "conflict"        // it contradicts what is stored
+	KindUnavailable     Kind = "unavailable"     // try again
 )
 
 // Error is the only error that crosses the domain. Its text is for the caller.
@@ -38,6 +39,11 @@ func Invalid(param, format string, args ...any) error {
 // Conflict is a value that contradicts what is stored.
 func Conflict(param, message string) error {
 	return &Error{Kind: KindConflict, Param: param, Message: message}
+}
+
+// Unavailable is what the control plane cannot do without the data plane.
+func Unavailable() error {
+	return &Error{Kind: KindUnavailable, Code: "unavailable", Message: "the data plane cannot be reached just now"}
 }
 
 // Unauthenticated is a caller who is not known.

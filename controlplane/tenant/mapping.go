@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +37,7 @@ type MappingConfig struct {
 	RetryOn429MaxWaitSecs int
 	BareAlias             bool
 	Timeouts              Timeouts
+	Cooldown              node.Cooldown
 	Source                string
 }
 
@@ -61,6 +63,7 @@ type MappingPatch struct {
 	RetryOn429MaxWaitSecs *int
 	BareAlias             *bool
 	Timeouts              TimeoutsPatch
+	Cooldown              CooldownPatch
 	Source                *string
 	ChangeNote            *string
 }
@@ -83,7 +86,7 @@ func NewMapping(p MappingPatch) (MappingConfig, error) {
 // Fold is a second creation of the 1:1 enablement c: everything but the two
 // timeouts goes back to its default unless the patch sets it.
 func (c MappingConfig) Fold(p MappingPatch) (MappingConfig, error) {
-	next := MappingConfig{Enabled: true, Timeouts: c.Timeouts}
+	next := MappingConfig{Enabled: true, Timeouts: c.Timeouts, Cooldown: node.DefaultCooldown()}
 	apply(&next.Alias, p.Alias)
 	apply(&next.UpstreamModel, p.UpstreamModel)
 	next.BareAlias, next.Source = true, SourceCustom
@@ -105,6 +108,7 @@ func (c MappingConfig) Update(p MappingPatch) (MappingConfig, error) {
 	apply(&next.BareAlias, p.BareAlias)
 	apply(&next.Source, p.Source)
 	next.Timeouts.apply(p.Timeouts)
+	p.Cooldown.apply(&next.Cooldown)
 	if err := next.validate(); err != nil {
 		return c, err
 	}
@@ -127,7 +131,10 @@ func (c MappingConfig) validate() error {
 	if err := oneOf("source", c.Source, []string{SourceCatalog, SourceCustom}); err != nil {
 		return err
 	}
-	return c.Timeouts.validate()
+	if err := c.Timeouts.validate(); err != nil {
+		return err
+	}
+	return validateCooldown(c.Cooldown)
 }
 
 // NeedsEnablement reports whether moving from c to next needs the 1:1 enablement
@@ -135,6 +142,22 @@ func (c MappingConfig) validate() error {
 // renamed.
 func (c MappingConfig) NeedsEnablement(next MappingConfig) bool {
 	return !next.Enablement() && (c.Enablement() || c.UpstreamModel != next.UpstreamModel)
+}
+
+// EffectiveBehavior says in one sentence what the two retry fields do.
+func (c MappingConfig) EffectiveBehavior() string {
+	tries, each := "1 more time", ""
+	switch {
+	case c.RetryOn429Count == 0:
+		return "On a rate limit, fails over at once."
+	case c.RetryOn429Count > 1:
+		tries, each = fmt.Sprintf("up to %d more times", c.RetryOn429Count), " each time"
+	}
+	wait := "about 1 s"
+	if c.RetryOn429MaxWaitSecs > 0 {
+		wait = fmt.Sprintf("what the provider asks, at most %d s", c.RetryOn429MaxWaitSecs)
+	}
+	return "On a rate limit, tries this target " + tries + ", waiting " + wait + each + ", then fails over."
 }
 
 // EffectiveTimeouts are the seconds that apply: the mapping's own, else the

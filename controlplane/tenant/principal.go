@@ -83,6 +83,10 @@ const (
 	UpdateAPIKey Operation = "updateApiKey"
 	RevokeAPIKey Operation = "revokeApiKey"
 	RotateAPIKey Operation = "rotateApiKey"
+
+	ListRouteHealth  Operation = "listRouteHealth"
+	ResetRouteHealth Operation = "resetRouteHealth"
+	ClassifyResult   Operation = "classifyResult"
 )
 
 // permissions is the least role of every operation. An operation that is not here
@@ -109,6 +113,10 @@ var permissions = map[Operation]Role{
 	UpdateAPIKey: RoleAdmin,
 	RevokeAPIKey: RoleAdmin,
 	RotateAPIKey: RoleAdmin,
+
+	ListRouteHealth:  RoleAdmin,
+	ResetRouteHealth: RoleAdmin,
+	ClassifyResult:   RoleAdmin,
 }
 
 // LeastRole returns the least role that may perform op; false: the operation is

@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
+)
+
+// Fleet reaches the nodes of the data plane. Its errors mean that it is out of
+// reach just now.
+type Fleet interface {
+	// Health returns what the nodes know of an organization's targets, and the names
+	// of those that did not answer in time.
+	Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
+	// ResetHealth ends a cooldown on every node.
+	ResetHealth(ctx context.Context, organization, provider uuid.UUID, upstreamModel string) error
+}
+
+// nobody is the fleet of a control plane that is not connected to one.
+type nobody struct{}
+
+func (nobody) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
+	return nil, nil, tenant.Unavailable()
+}
+
+func (nobody) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error {
+	return tenant.Unavailable()
+}
+
+func (s *server) ListRouteHealth(ctx context.Context, _ admin.ListRouteHealthRequestObject) (admin.ListRouteHealthResponseObject, error) {
+	providers, err := s.store.Providers().List(ctx, principal(ctx))
+	if err != nil {
+		return nil, err
+	}
+	reports, silent, err := s.health(ctx)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[uuid.UUID]tenant.Provider{}
+	for _, p := range providers {
+		byID[p.ID] = p
+	}
+	out := admin.RouteHealthList{Routes: []admin.RouteHealth{}}
+	out.Nodes.Silent, out.Nodes.Answered = append([]string{}, silent...), []string{}
+	for _, r := range reports {
+		out.Nodes.Answered = append(out.Nodes.Answered, r.Node)
+	}
+	slices.Sort(out.Nodes.Answered)
+	for _, r := range merged(reports) {
+		if p, exists := byID[r.ProviderID]; exists { // a deleted provider's record ends with its log
+			out.Routes = append(out.Routes, showHealth(r, p))
+		}
+	}
+	return admin.ListRouteHealth200JSONResponse(out), nil
+}
+
+func (s *server) ResetRouteHealth(ctx context.Context, r admin.ResetRouteHealthRequestObject) (admin.ResetRouteHealthResponseObject, error) {
+	by, model := principal(ctx), r.Body.UpstreamModel
+	if err := s.store.Providers().NoteHealthReset(ctx, by, r.ProviderId, model); err != nil {
+		return nil, err
+	}
+	reports, _, err := s.health(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fleet.ResetHealth(ctx, by.OrganizationID, r.ProviderId, model); err != nil {
+		s.log.Warn("health not reset", "error", err)
+		return nil, tenant.Unavailable()
+	}
+	out := admin.RouteHealthResetResult{ProviderId: r.ProviderId, UpstreamModel: model, SharedStateCleared: true}
+	for _, record := range merged(reports) {
+		if record.ProviderID == r.ProviderId && record.UpstreamModel == model {
+			out.WasEjected = record.State != node.StateHealthy
+		}
+	}
+	return admin.ResetRouteHealth200JSONResponse(out), nil
+}
+
+func (s *server) health(ctx context.Context) ([]node.HealthReport, []string, error) {
+	reports, silent, err := s.fleet.Health(ctx, principal(ctx).OrganizationID)
+	if err != nil {
+		s.log.Warn("health not known", "error", err)
+		return nil, nil, tenant.Unavailable()
+	}
+	return reports, silent, nil
+}
+
+// severity orders what nodes say of one record, should they differ for a moment.
+var severity = map[string]int{node.StateEjected: 0, node.StateHalfOpen: 1, node.StateHealthy: 2}
+
+// merged makes one list of the nodes' reports: of each record the most severe view,
+// with the probes of all nodes.
+func merged(reports []node.HealthReport) []node.RecordHealth {
+	type key struct {
+		provider uuid.UUID
+		model    string
+	}
+	records := map[key]node.RecordHealth{}
+	for _, report := range reports {
+		for _, r := range report.Records {
+			k := key{r.ProviderID, r.UpstreamModel}
+			had, seen := records[k]
+			probes := had.Probes + r.Probes
+			if seen && cmp.Or(cmp.Compare(severity[had.State], severity[r.State]), cmp.Compare(r.RemainingMilli, had.RemainingMilli)) <= 0 {
+				r = had
+			}
+			r.Probes = probes
+			records[k] = r
+		}
+	}
+	out := make([]node.RecordHealth, 0, len(records))
+	for _, r := range records {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b node.RecordHealth) int {
+		return cmp.Or(slices.Compare(a.ProviderID[:], b.ProviderID[:]), cmp.Compare(a.UpstreamModel, b.UpstreamModel))
+	})
+	return out
+}
+
+// probesAtATime is how many requests each node sends a recovering target at a time.
+const probesAtATime = 3
+
+func showHealth(r node.RecordHealth, p tenant.Provider) admin.RouteHealth {
+	out := admin.RouteHealth{
+		ProviderId: r.ProviderID, ProviderName: p.Name, ModelProvider: p.Family, UpstreamModel: r.UpstreamModel,
+		State: admin.RouteHealthState(r.State), ConsecutiveFailures: r.Failures, Multiplier: r.Multiplier,
+		EjectRemainingSecs: wholeSeconds(r.RemainingMilli), InFlight: r.Probes, RecentTransitions: []admin.RouteHealthTransition{},
+	}
+	out.CooldownReason.SetNull()
+	if r.Reason != "" {
+		out.CooldownReason.Set(r.Reason)
+	}
+	out.ConcurrencyCap.SetNull()
+	if r.State == node.StateHalfOpen {
+		out.ConcurrencyCap.Set(probesAtATime)
+	}
+	for _, t := range slices.Backward(r.Transitions) {
+		out.RecentTransitions = append(out.RecentTransitions, admin.RouteHealthTransition{
+			From: admin.RouteHealthState(t.From), To: admin.RouteHealthState(t.To), Reason: t.Reason,
+			WindowSecs: wholeSeconds(t.WindowMilli), AgeSecs: int(time.Duration(t.AgeMilli) * time.Millisecond / time.Second),
+		})
+	}
+	return out
+}
+
+func wholeSeconds(milli int64) int { return int(math.Ceil(float64(milli) / 1000)) }
