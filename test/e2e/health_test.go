@@ -110,3 +110,30 @@ func TestRouteHealthIsTheOrganizationsOwn(t *testing.T) {
 		t.Error("not JSON")
 	}
 }
+
+// Targets with different policies judge one record: on the route with the strict
+// policy the target is skipped, on the other it is asked.
+func TestPoliciesAreTheTargetsOwn(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	id := e.AddProvider("shared", "openai", "m-1", "m-2")
+	for _, route := range []string{"strict", "lax"} {
+		threshold := 2
+		if route == "lax" {
+			threshold = 100
+		}
+		e.AddTarget(route, id, "m-1", 1, map[string]any{"cooldown_failure_threshold": threshold})
+		e.AddTarget(route, id, "m-2", 2, nil)
+	}
+	e.Live()
+	e.Provider.Script("m-1", provider.Behavior{Status: 500})
+	for range 2 {
+		e.Chat(0, "strict", false)
+	}
+	if a := e.Chat(0, "strict", false); a.Header.Get("X-Bd-Provider-Failover-Count") != "0" || a.Header.Get("X-Bd-Provider-Route-Attempt") != "2" {
+		t.Errorf("the strict policy: headers %v", a.Header)
+	}
+	if a := e.Chat(0, "lax", false); a.Header.Get("X-Bd-Provider-Failover-Count") != "1" {
+		t.Errorf("the lax policy: headers %v", a.Header)
+	}
+}
