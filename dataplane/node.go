@@ -6,7 +6,9 @@ package dataplane
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/hkdf"
 	"crypto/hpke"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -68,9 +70,23 @@ func New(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	hashKey, err := hashKeyOf(cfg.SealKey)
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{cfg: cfg, link: l, upstream: upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard})}
-	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Upstream: n.upstream, Health: l, Log: cfg.Log})
+	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Upstream: n.upstream, Health: l, HashKey: hashKey, Log: cfg.Log})
 	return n, nil
+}
+
+// hashKeyOf derives what callers' own credentials are hashed with. Every node holds
+// the seal key, and nobody else does.
+func hashKeyOf(seal hpke.PrivateKey) ([]byte, error) {
+	raw, err := seal.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("dataplane: seal key: %w", err)
+	}
+	return hkdf.Key(sha256.New, raw, nil, "spillway caller credential v1", sha256.Size)
 }
 
 // Wrap puts a handler before the callers' endpoints, for a process that serves

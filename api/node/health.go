@@ -7,12 +7,13 @@ type HealthKind string
 
 // Kinds of health event.
 const (
-	HealthFailure     HealthKind = "failure"      // 5xx, timeout, connection, rejected stored credential
-	HealthRateLimited HealthKind = "rate_limited" // 429 after the configured retries
-	HealthOverloaded  HealthKind = "overloaded"   // 529
-	HealthUsageLimit  HealthKind = "usage_limit"  // the account's quota is used up
-	HealthProbeOK     HealthKind = "probe_ok"     // success while recovering
-	HealthReset       HealthKind = "reset"        // an operator ended the cooldown
+	HealthFailure      HealthKind = "failure"       // 5xx, timeout, connection, rejected stored credential
+	HealthRateLimited  HealthKind = "rate_limited"  // 429 after the configured retries
+	HealthOverloaded   HealthKind = "overloaded"    // 529
+	HealthUsageLimit   HealthKind = "usage_limit"   // the account's quota is used up
+	HealthAuthRejected HealthKind = "auth_rejected" // a caller's own credential was rejected
+	HealthProbeOK      HealthKind = "probe_ok"      // success while recovering
+	HealthReset        HealthKind = "reset"         // an operator ended the cooldown
 )
 
 // HealthEvent is one entry of the ordered log that every node folds. Its time is
@@ -23,6 +24,9 @@ type HealthEvent struct {
 	Kind          HealthKind `json:"kind"`
 	ProviderID    uuid.UUID  `json:"provider_id"`
 	UpstreamModel string     `json:"upstream_model"`
+	// Credential names a caller's own credential by a keyed hash, where the event is
+	// about that and nobody else; empty: it is about the target for everyone.
+	Credential string `json:"credential,omitempty"`
 	// Count is how many equal events of one short moment this one stands for; 0 is 1.
 	Count int `json:"count,omitempty"`
 	// Reason is the classifier's word for what happened ("timeout", "server_error").

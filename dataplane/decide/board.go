@@ -25,6 +25,10 @@ const (
 type Board struct {
 	mu    sync.Mutex
 	cells map[HealthKey]*Cell
+
+	// Records of callers' own credentials, which exist only where something happened.
+	// Requests look here without a lock.
+	credentials sync.Map // HealthKey -> *Cell
 }
 
 // NewBoard returns a board on which everything is healthy.
@@ -43,12 +47,41 @@ func (b *Board) Cell(key HealthKey) *Cell {
 	return c
 }
 
+// Credential returns the record of a caller's own credential, made on first use.
+// Records whose log is all in the past are dropped on the way.
+func (b *Board) Credential(key HealthKey, now time.Time) *Cell {
+	if c, ok := b.credentials.Load(key); ok {
+		return c.(*Cell)
+	}
+	b.credentials.Range(func(k, c any) bool {
+		if c.(*Cell).forgotten(now) {
+			b.credentials.Delete(k)
+		}
+		return true
+	})
+	c, _ := b.credentials.LoadOrStore(key, &Cell{Key: key, views: map[node.Cooldown]*View{}})
+	return c.(*Cell)
+}
+
+// forgotten reports whether nothing of the record can matter any more: a cooldown
+// is at most as long as a policy may say.
+func (c *Cell) forgotten(now time.Time) bool {
+	const longest = time.Hour
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.own) == 0 && len(c.log) > 0 && now.Sub(c.log[len(c.log)-1].At) > longest+keptLog
+}
+
 // ForgetOwn is Forget for every own event: the log that would have brought them
 // back is gone.
 func (b *Board) ForgetOwn() {
 	b.mu.Lock()
 	cells := slices.Collect(maps.Values(b.cells))
 	b.mu.Unlock()
+	b.credentials.Range(func(_, c any) bool {
+		cells = append(cells, c.(*Cell))
+		return true
+	})
 	for _, c := range cells {
 		c.forget(func(Happened) bool { return true })
 	}
@@ -106,6 +139,9 @@ type Admission struct {
 	Episode int64
 	probe   bool
 	view    *View
+
+	// Of the caller's own credential, on a passthrough target where it has a record.
+	Own *Admission
 }
 
 // Probe reports whether the attempt is one of the few that a recovering target gets.
@@ -134,8 +170,11 @@ func (v *View) Admit(now time.Time) Admission {
 	return Admission{OK: true, Began: now, Episode: h.episode, probe: true, view: v}
 }
 
-// Release gives a probe's slot back. Releasing twice is releasing once.
+// Release gives a probe's slots back. Releasing twice is releasing once.
 func (a *Admission) Release() {
+	if a.Own != nil {
+		a.Own.Release()
+	}
 	if !a.probe || a.view == nil {
 		return
 	}

@@ -66,7 +66,37 @@ type Target struct {
 	StreamIdle   time.Duration // between streamed chunks, and to the first
 	Cooldown     node.Cooldown
 	Health       *View
+	board        *Board
 }
+
+// OwnHealth is the record of a caller's own credential on the target, or nil where
+// there is none. It is judged by the target's policy, whose threshold of 0 speaks
+// of everyone only.
+func (t *Target) OwnHealth(credential string) *View {
+	key := t.Health.Cell.Key
+	key.Credential = credential
+	c, ok := t.board.credentials.Load(key)
+	if !ok {
+		return nil
+	}
+	return c.(*Cell).View(t.ownPolicy())
+}
+
+// OwnCell is where what happens to a caller's own credential is reported.
+func (t *Target) OwnCell(credential string, now time.Time) *Cell {
+	key := t.Health.Cell.Key
+	key.Credential = credential
+	return t.board.Credential(key, now)
+}
+
+func (t *Target) ownPolicy() node.Cooldown {
+	p := t.Cooldown
+	p.FailureThreshold = max(p.FailureThreshold, 1)
+	return p
+}
+
+// Passthrough reports whether the target is asked with the caller's own credential.
+func (t *Target) Passthrough() bool { return t.Provider.Auth == PassthroughAuth }
 
 // Provider is where targets send to.
 type Provider struct {
@@ -91,6 +121,7 @@ const (
 	NoAuth Auth = iota
 	BearerAuth
 	XAPIKeyAuth
+	PassthroughAuth // the caller's own token; nothing is stored
 )
 
 // Compile turns a snapshot into what requests read. Health records come from board,
@@ -158,13 +189,17 @@ func (c *compiler) provider(p *node.Provider) error {
 		out.Auth = BearerAuth
 	case "x_api_key":
 		out.Auth = XAPIKeyAuth
+	case "claude_oauth":
+		if dialect == llm.Messages {
+			out.Auth = PassthroughAuth
+		}
 	}
 	switch {
 	case !p.Enabled:
 		out.unservable = ProviderDisabled
 	case !p.Serving:
 		out.unservable = ProviderNotServing
-	case dialect == llm.NoDialect || out.Auth == NoAuth || p.Credential == nil:
+	case dialect == llm.NoDialect || out.Auth == NoAuth || p.Credential == nil && out.Auth != PassthroughAuth:
 		out.unservable = NotSupported
 	}
 	c.providers[p.ID] = out
@@ -282,7 +317,8 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 	if m.Cooldown != nil {
 		t.Cooldown = *m.Cooldown
 	}
-	t.Health = c.board.Cell(HealthKey{c.snapshot.OrganizationID, m.ProviderID, m.UpstreamModel}).View(t.Cooldown)
+	t.board = c.board
+	t.Health = c.board.Cell(HealthKey{OrganizationID: c.snapshot.OrganizationID, ProviderID: m.ProviderID, UpstreamModel: m.UpstreamModel}).View(t.Cooldown)
 	switch {
 	case !m.Enabled:
 		t.Unservable = TargetDisabled

@@ -20,7 +20,10 @@ const (
 	NotSupported          Reason = "not_supported" // this node cannot speak to that family yet
 	WrongDialect          Reason = "dialect_not_supported"
 	CoolingDown           Reason = "cooling_down"
-	Recovering            Reason = "recovering" // all probe slots are taken
+	Recovering            Reason = "recovering"         // all probe slots are taken
+	CredentialMissing     Reason = "credential_missing" // a passthrough target, and the caller brought no token
+	CredentialCooling     Reason = "credential_cooling_down"
+	CredentialRejected    Reason = "credential_rejected" // cooling down because the provider rejected it
 )
 
 // configured reports whether the reason lies in the configuration: no waiting

@@ -15,6 +15,9 @@ type HealthKey struct {
 	OrganizationID uuid.UUID
 	ProviderID     uuid.UUID
 	UpstreamModel  string
+	// Credential is the keyed hash of a caller's own credential: its record is beside
+	// the one for everyone, which has none.
+	Credential string
 }
 
 // Standing is what a health record lets through.
@@ -39,6 +42,7 @@ const (
 	CooledByRateLimit  CooldownReason = "rate_limited"
 	CooledByOverload   CooldownReason = "overloaded"
 	CooledByUsageLimit CooldownReason = "usage_limit"
+	CooledByRejection  CooldownReason = "auth_failed"
 )
 
 // Happened is one event of a record's log, in the bus's time.
@@ -134,6 +138,9 @@ func (h Health) Apply(e Happened, policy node.Cooldown) Health {
 	case node.HealthUsageLimit:
 		e.Asked = false // always the longest
 		return h.asked(e, CooledByUsageLimit, policy.MaxSecs, policy)
+	case node.HealthAuthRejected:
+		e.Asked = false
+		return h.asked(e, CooledByRejection, policy.MaxSecs, policy)
 	case node.HealthProbeOK:
 		if h.At(e.At) == StandingRecovering && !e.Began.Before(h.until) {
 			if h.successes += e.Count; h.successes >= recoverySuccesses {

@@ -38,6 +38,8 @@ type Run struct {
 	route    *Route
 	dialect  llm.Dialect
 	seed     uint64 // derived from the request; the only source of chance
+	own      string // the keyed hash of the caller's own credential; empty: none came
+	missing  bool   // a passthrough target was reached without one
 	at       int    // the target to look at next
 	tries    int    // of the current target
 	Failed   int    // targets tried in vain
@@ -45,8 +47,9 @@ type Run struct {
 }
 
 // NewRun starts at the first target.
-func NewRun(route *Route, dialect llm.Dialect, seed uint64) Run {
-	return Run{route: route, dialect: dialect, seed: seed}
+// own is the keyed hash of the caller's own upstream credential, or empty.
+func NewRun(route *Route, dialect llm.Dialect, seed uint64, own string) Run {
+	return Run{route: route, dialect: dialect, seed: seed, own: own}
 }
 
 // Next finds the next target that may be tried now, and notes the ones it skips.
@@ -59,7 +62,13 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 			r.skipped(t, reason, 0)
 			continue
 		}
-		admission := t.Health.Admit(now)
+		if t.Passthrough() && r.own == "" {
+			// Going on would answer with another account than the caller's tool asked for.
+			r.skipped(t, CredentialMissing, 0)
+			r.missing = true
+			return nil, Admission{}, false
+		}
+		admission := r.admit(t, now)
 		if !admission.OK {
 			r.skipped(t, admission.Reason, admission.Until.Sub(now))
 			continue
@@ -68,6 +77,30 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 		return t, admission, true
 	}
 	return nil, Admission{}, false
+}
+
+// admit asks the record for everyone, and on a passthrough target the caller's own.
+func (r *Run) admit(t *Target, now time.Time) Admission {
+	var own *Admission
+	if t.Passthrough() {
+		if v := t.OwnHealth(r.own); v != nil {
+			a := v.Admit(now)
+			if !a.OK {
+				a.Reason = CredentialCooling
+				if h := v.Health(); h.Reason() == CooledByRejection {
+					a.Reason = CredentialRejected
+				}
+				return a
+			}
+			own = &a
+		}
+	}
+	a := t.Health.Admit(now)
+	a.Own = own
+	if !a.OK {
+		a.Release()
+	}
+	return a
 }
 
 func (r *Run) unfit(t *Target) Reason {
@@ -87,6 +120,8 @@ func (r *Run) skipped(t *Target, reason Reason, wait time.Duration) {
 	}
 	if wait > 0 {
 		a.RetryAfterSecs = wholeSeconds(wait)
+	}
+	if reason == CoolingDown {
 		h := t.Health.Health()
 		a.Message = string(h.Reason())
 	}
@@ -164,8 +199,12 @@ const maxRetryAfter = 300
 // the status that every attempt had in common, else 502. Targets that the
 // configuration keeps out count only when there is no other.
 func (r *Run) Exhausted() Exhausted {
+	if r.missing {
+		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
+			Message: "this route uses your own subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
+	}
 	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}
-	var considered, limited, wrongDialect, shared int
+	var considered, limited, rejected, wrongDialect, shared int
 	soonest := time.Duration(math.MaxInt64)
 	same := true
 	for i := range r.Attempts {
@@ -177,6 +216,9 @@ func (r *Run) Exhausted() Exhausted {
 			continue
 		}
 		considered++
+		if a.skip == CredentialRejected {
+			rejected++
+		}
 		if a.skip != "" || a.class == RateLimited || a.class == UsageLimit {
 			limited++
 			soonest = min(soonest, a.wait)
@@ -193,6 +235,9 @@ func (r *Run) Exhausted() Exhausted {
 		e.Message = "no target of the route can be asked through this endpoint"
 	case considered == 0:
 		e.Code, e.Message = "no_target_available", "no target of the route is available"
+	case rejected == considered:
+		e.Status, e.Code = http.StatusUnauthorized, "upstream_credential_rejected"
+		e.Message = "the provider rejected your own credential: sign in to it again"
 	case limited == considered:
 		e.Status, e.Code = http.StatusTooManyRequests, "all_targets_unavailable"
 		e.Message = "every target of the route is rate-limited, out of quota or cooling down"

@@ -31,7 +31,7 @@ func verdict(status int) Verdict {
 
 // walk runs the route against one status per target; 0 is cooling down.
 func walk(r *Route, statuses ...int) (*Run, []int) {
-	run := NewRun(r, llm.Chat, 1)
+	run := NewRun(r, llm.Chat, 1, "")
 	var asked []int
 	for {
 		t, _, ok := run.Next(now)
@@ -133,7 +133,7 @@ func TestRetryWaits(t *testing.T) {
 			r := route(1)
 			r.Targets[0].RetryOn429, r.Targets[0].RetryMaxWait = 2, c.maxWait
 			for seed := range uint64(50) {
-				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15)
+				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, "")
 				target, _, _ := run.Next(now)
 				for range 2 {
 					wait, again := run.Retry(target, c.verdict)
@@ -162,7 +162,7 @@ func TestRunProperties(t *testing.T) {
 				target.Health.Cell.Own(own(0, node.HealthUsageLimit))
 			}
 		}
-		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"))
+		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), "")
 		last := 0
 		for {
 			target, admission, ok := run.Next(now)

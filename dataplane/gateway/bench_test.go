@@ -22,7 +22,7 @@ type still struct{}
 
 func (still) Now() time.Time { return time.Now() }
 
-func (still) Observe(*decide.Target, *decide.Admission, decide.Verdict) {}
+func (still) Observe(*decide.Target, *decide.Admission, decide.Verdict, string) {}
 
 // setup is a handler over one organization with the route "r": its targets are the
 // given models on the given upstream.

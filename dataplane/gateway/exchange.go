@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +17,7 @@ import (
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
 )
 
 // exchange is one request and what became of it.
@@ -28,6 +32,8 @@ type exchange struct {
 	control llm.Control
 	route   *decide.Route
 	run     decide.Run
+	own     string    // the caller's own upstream credential: an Authorization header, or empty
+	ownHash string    // its keyed hash; the credential itself goes to its vendor and nowhere else
 	started bool      // the caller has been sent a status: no other target may answer
 	values  [8]string // of the answer's headers, so that they need no allocation each
 	used    int
@@ -103,6 +109,22 @@ func gatewayKey(header http.Header) string {
 	return ""
 }
 
+// takeOwnCredential keeps the second credential of a request: a bearer token that is
+// no gateway key.
+func (x *exchange) takeOwnCredential(hashKey []byte) {
+	v := x.r.Header["Authorization"]
+	if len(v) != 1 || v[0] == "" {
+		return
+	}
+	scheme, token, _ := strings.Cut(v[0], " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" || strings.HasPrefix(token, node.KeyPrefix) {
+		return
+	}
+	mac := hmac.New(sha256.New, hashKey)
+	mac.Write([]byte(token))
+	x.own, x.ownHash = v[0], hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
 // read buffers the body, since failover may have to send it again, and reads its
 // control fields.
 func (x *exchange) read() *llm.Error {
@@ -159,7 +181,7 @@ func readBody(r *http.Request) ([]byte, error) {
 
 func (x *exchange) begin(route *decide.Route) {
 	x.route = route
-	x.run = decide.NewRun(route, x.dialect, x.seed)
+	x.run = decide.NewRun(route, x.dialect, x.seed, x.ownHash)
 	x.set(headerCount, strconv.Itoa(len(route.Targets)))
 }
 
@@ -226,7 +248,7 @@ func (x *exchange) exhausted(e decide.Exhausted) {
 // tools recover by its wording.
 func (x *exchange) passOn(a *answer) {
 	header := x.w.Header()
-	copyAnswerHeader(header, a.header)
+	upstream.AnswerHeader(header, a.header, a.passthrough)
 	x.set(headerErrorOrigin, originProvider)
 	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
 	if header["Request-Id"] == nil {

@@ -19,8 +19,9 @@ import (
 type Health interface {
 	// Now is the time that cooldowns are measured in.
 	Now() time.Time
-	// Observe takes the verdict on an attempt that was admitted with a.
-	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict)
+	// Observe takes the verdict on an attempt that was admitted with a; credential is
+	// the keyed hash of the caller's own upstream credential, or empty.
+	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string)
 }
 
 // Config says what a Handler needs; all fields but Log are required.
@@ -31,7 +32,10 @@ type Config struct {
 	Ready    func() bool
 	Upstream *upstream.Client
 	Health   Health
-	Log      *slog.Logger
+	// HashKey makes hashes of callers' own credentials useless to anyone who does not
+	// have it. The same on every node.
+	HashKey []byte
+	Log     *slog.Logger
 }
 
 // Handler serves the callers' endpoints.
@@ -141,6 +145,7 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 		x.refuse(unknownModel(x.control.Model))
 		return
 	}
+	x.takeOwnCredential(h.cfg.HashKey)
 	x.begin(route)
 	for {
 		target, admission, ok := x.run.Next(h.cfg.Health.Now())
@@ -167,7 +172,7 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 			}
 			continue
 		}
-		h.cfg.Health.Observe(t, admission, verdict)
+		h.cfg.Health.Observe(t, admission, verdict, x.ownHash)
 		switch {
 		case verdict.Class == decide.Succeeded, verdict.Class == decide.Canceled:
 			return true

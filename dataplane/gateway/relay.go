@@ -18,9 +18,10 @@ import (
 
 // answer is a provider's refusal, kept until it is known whether the caller gets it.
 type answer struct {
-	status int
-	header http.Header
-	body   []byte
+	status      int
+	header      http.Header
+	body        []byte
+	passthrough bool // it is about the caller's own account
 }
 
 const (
@@ -30,8 +31,6 @@ const (
 	writeTimeout = 30 * time.Second
 	drainTime    = 50 * time.Millisecond // for the bytes after a stream's end, to keep its connection
 )
-
-func copyAnswerHeader(dst, src http.Header) { upstream.AnswerHeader(dst, src) }
 
 // attempt sends the request to one target once. A good answer is relayed on the
 // way; the verdict says what happened, and the answer is set for a refusal.
@@ -46,7 +45,11 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	defer timer.Stop()
 
 	body := upstream.Body(x.control.Splice(x.body, t.UpstreamModel))
-	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, upstream.RequestHeader(x.r.Header), x.query(), body)
+	header := upstream.RequestHeader(x.r.Header)
+	if t.Passthrough() {
+		header = upstream.PassthroughHeader(x.r.Header)
+	}
+	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, header, x.own, x.query(), body)
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
@@ -108,7 +111,7 @@ func (a *attempt) refusal() (decide.Verdict, *answer) {
 		return a.broken(), nil
 	}
 	// A status is a status, even where its body broke off.
-	return a.verdict(decide.NoCause, body), &answer{a.resp.StatusCode, a.resp.Header, body}
+	return a.verdict(decide.NoCause, body), &answer{a.resp.StatusCode, a.resp.Header, body, a.target.Passthrough()}
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -134,7 +137,7 @@ func (a *attempt) whole() decide.Verdict {
 	case kind == llm.ErrorAnswer:
 		return a.verdict(decide.ErrorInside, body)
 	}
-	copyAnswerHeader(a.w.Header(), a.resp.Header)
+	upstream.AnswerHeader(a.w.Header(), a.resp.Header, a.target.Passthrough())
 	a.set("Content-Length", strconv.Itoa(len(body)))
 	a.serve(a.target, a.resp.StatusCode)
 	if _, err := a.w.Write(body); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
 )
 
 // stream relays a streaming answer. Events that carry no content are held back,
@@ -98,7 +99,7 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 
 // commit starts the answer: from here on no other target can.
 func (s *relay) commit() {
-	copyAnswerHeader(s.w.Header(), s.resp.Header)
+	upstream.AnswerHeader(s.w.Header(), s.resp.Header, s.target.Passthrough())
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)

@@ -28,7 +28,7 @@ type health struct {
 
 // sameness is what events that may be sent as one have in common.
 type sameness struct {
-	view       *decide.View
+	cell       *decide.Cell
 	episode    int64
 	kind       node.HealthKind
 	retryAfter int64
@@ -44,18 +44,33 @@ func newHealth(l *Link) *health {
 	return &health{link: l, wake: make(chan struct{}, 1), waiting: map[sameness]*outgoing{}}
 }
 
-// observe applies what an attempt says of its target to this node at once, and
-// leaves it for the bus. The success of a healthy target says nothing new, so
-// nearly every request returns at the first line.
-func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict) {
-	kind := v.Health
-	if kind == "" {
-		if v.Class != decide.Succeeded || !a.Probe() {
-			return
+// observe takes what an attempt says of its target. The success of a healthy target
+// says nothing new. On a passthrough target what concerns the caller's own credential
+// is kept apart from what concerns everyone.
+func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
+	if v.Class == decide.Succeeded {
+		if a.Probe() {
+			h.report(t.Health.Cell, a, node.HealthProbeOK, v)
 		}
-		kind = node.HealthProbeOK
+		if a.Own != nil && a.Own.Probe() {
+			h.report(t.OwnCell(credential, h.link.Now()), a.Own, node.HealthProbeOK, v)
+		}
+		return
 	}
-	same := sameness{view: t.Health, episode: a.Episode, kind: kind, retryAfter: -1}
+	switch {
+	case v.Health == "":
+	case t.Passthrough() && v.Class == decide.AuthRejected:
+		h.report(t.OwnCell(credential, h.link.Now()), a, node.HealthAuthRejected, v)
+	case t.Passthrough() && (v.Class == decide.RateLimited || v.Class == decide.UsageLimit):
+		h.report(t.OwnCell(credential, h.link.Now()), a, v.Health, v)
+	default:
+		h.report(t.Health.Cell, a, v.Health, v)
+	}
+}
+
+// report applies an event to a record and leaves it for the bus.
+func (h *health) report(cell *decide.Cell, a *decide.Admission, kind node.HealthKind, v decide.Verdict) {
+	same := sameness{cell: cell, episode: a.Episode, kind: kind, retryAfter: -1}
 	if v.HasRetry {
 		same.retryAfter = v.RetryAfter.Milliseconds()
 	}
@@ -63,9 +78,9 @@ func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict
 	defer h.mu.Unlock()
 	out := h.waiting[same]
 	if out == nil {
-		key := t.Health.Cell.Key
-		out = &outgoing{cell: t.Health.Cell, began: a.Began, event: node.HealthEvent{
-			ID: newID(), Node: h.link.cfg.Node, Kind: kind, ProviderID: key.ProviderID, UpstreamModel: key.UpstreamModel, Reason: string(v.Class),
+		out = &outgoing{cell: cell, began: a.Began, event: node.HealthEvent{
+			ID: newID(), Node: h.link.cfg.Node, Kind: kind, ProviderID: cell.Key.ProviderID, UpstreamModel: cell.Key.UpstreamModel,
+			Credential: cell.Key.Credential, Reason: string(v.Class),
 		}}
 		if v.HasRetry {
 			out.event.RetryAfterMillis = &same.retryAfter
@@ -76,7 +91,7 @@ func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict
 	now := h.link.Now()
 	own := decide.HappenedAt(&out.event, now)
 	own.Count, own.Began = 1, a.Began
-	t.Health.Cell.Own(own)
+	cell.Own(own)
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -140,8 +155,12 @@ func (h *health) fold(m jetstream.Msg, at time.Time) {
 		h.link.cfg.Log.Warn("unreadable health event", "subject", m.Subject(), "error", err)
 		return
 	}
-	key := decide.HealthKey{OrganizationID: org, ProviderID: ev.ProviderID, UpstreamModel: ev.UpstreamModel}
-	h.link.board.Cell(key).Fold(decide.HappenedAt(&ev, at))
+	key := decide.HealthKey{OrganizationID: org, ProviderID: ev.ProviderID, UpstreamModel: ev.UpstreamModel, Credential: ev.Credential}
+	cell := h.link.board.Cell
+	if ev.Credential != "" {
+		cell = func(key decide.HealthKey) *decide.Cell { return h.link.board.Credential(key, h.link.Now()) }
+	}
+	cell(key).Fold(decide.HappenedAt(&ev, at))
 }
 
 // answerHealth tells a control plane what this node knows of an organization.

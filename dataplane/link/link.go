@@ -130,9 +130,10 @@ func (l *Link) Health(key decide.HealthKey, policy node.Cooldown) decide.Health 
 	return l.board.Cell(key).View(policy).Health()
 }
 
-// Observe takes the verdict on an attempt.
-func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict) {
-	l.health.observe(t, a, v)
+// Observe takes the verdict on an attempt; credential is the keyed hash of the
+// caller's own, or empty.
+func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
+	l.health.observe(t, a, v, credential)
 }
 
 // Run connects and follows the bus until ctx ends. It does not return earlier: a

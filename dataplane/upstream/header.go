@@ -21,6 +21,13 @@ func RequestHeader(in http.Header) http.Header {
 			out[name] = v
 		}
 	}
+	if v := out["Anthropic-Beta"]; v != nil {
+		if v = withoutOAuth(v); len(v) == 0 {
+			delete(out, "Anthropic-Beta")
+		} else {
+			out["Anthropic-Beta"] = v
+		}
+	}
 	if out["User-Agent"] == nil {
 		out["User-Agent"] = []string{""} // else net/http names itself
 	}
@@ -28,6 +35,63 @@ func RequestHeader(in http.Header) http.Header {
 		out["Content-Type"] = []string{"application/json"}
 	}
 	return out
+}
+
+// withoutOAuth leaves out the betas that go with a caller's own subscription token:
+// with a stored key the vendor refuses them.
+func withoutOAuth(values []string) (out []string) {
+	for _, v := range values {
+		if !strings.Contains(v, "oauth-") {
+			out = append(out, v)
+			continue
+		}
+		var kept []string
+		for beta := range strings.SplitSeq(v, ",") {
+			if beta = strings.TrimSpace(beta); !strings.HasPrefix(beta, "oauth-") && beta != "" {
+				kept = append(kept, beta)
+			}
+		}
+		if len(kept) > 0 {
+			out = append(out, strings.Join(kept, ","))
+		}
+	}
+	return out
+}
+
+// What never goes upstream, whosever credential it is: the gateway's own headers,
+// what belongs to the connection (RFC 9110 section 7.6.1), and what tells of the
+// network in between. Accept-Encoding stays too, since the answer is read here.
+var withheld = map[string]bool{
+	"Accept-Encoding": true, "Authorization": true, "Connection": true, "Content-Length": true, "Cookie": true, "Expect": true, "Forwarded": true,
+	"Host": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true, "Via": true, "X-Api-Key": true, "X-Real-Ip": true,
+}
+
+// PassthroughHeader is the caller's header as its vendor should see it: a tool on its
+// own subscription says who it is in an open list of headers, and the vendor looks.
+func PassthroughHeader(in http.Header) http.Header {
+	out := make(http.Header, len(in)+1)
+	for name, v := range in {
+		if !withheld[name] && !strings.HasPrefix(name, "X-Bd-") && !strings.HasPrefix(name, "X-Forwarded-") && !named(in["Connection"], name) {
+			out[name] = v
+		}
+	}
+	if out["User-Agent"] == nil {
+		out["User-Agent"] = []string{""}
+	}
+	return out
+}
+
+// named reports whether a Connection header names another header as its own.
+func named(connection []string, name string) bool {
+	for _, v := range connection {
+		for option := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(option), name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Headers of a provider's answer that reach the caller. The operator's account
@@ -38,9 +102,13 @@ var answerHeaders = map[string]bool{
 	"X-Should-Retry": true, "Openai-Processing-Ms": true, "Openai-Version": true, "Openai-Model": true,
 }
 
-// AnswerHeader copies the headers of a provider's answer that go to the caller.
-func AnswerHeader(dst, src http.Header) {
+// AnswerHeader copies the headers of a provider's answer that go to the caller. What
+// tells of a subscription's windows goes only to whose subscription it is.
+func AnswerHeader(dst, src http.Header, passthrough bool) {
 	for name, v := range src {
+		if !passthrough && strings.HasPrefix(name, "Anthropic-Ratelimit-Unified-") {
+			continue
+		}
 		if answerHeaders[name] || strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Anthropic-Ratelimit-") {
 			dst[name] = v
 		}

@@ -13,7 +13,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +42,7 @@ type Config struct {
 type Client struct {
 	sealKey    hpke.PrivateKey
 	keyID      string
+	allow      []netip.Prefix // see Guard.Allow
 	dialer     *net.Dialer
 	transports sync.Map // "scheme://host" -> *http.Transport
 }
@@ -48,6 +51,7 @@ type Client struct {
 func New(cfg Config) *Client {
 	c := &Client{
 		sealKey: cfg.SealKey,
+		allow:   cfg.Guard.Allow,
 		dialer:  &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control},
 	}
 	if cfg.SealKey != nil {
@@ -151,9 +155,10 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open sends a request to the provider and waits for the answer's headers. The
-// header is sent as it is plus the credential; Open takes it over. The error, if
-// any, is an *Error. Canceling ctx ends the attempt and the answer's body.
-func (c *Client) Open(ctx context.Context, p *decide.Provider, header http.Header, rawQuery string, body Body) (*http.Response, error) {
+// header is sent as it is plus the credential; Open takes it over. own is the
+// caller's own Authorization header, which only a passthrough provider on its
+// vendor's host is sent. The error, if any, is an *Error. Canceling ctx ends the attempt and the answer's body.
+func (c *Client) Open(ctx context.Context, p *decide.Provider, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
 	to, err := c.attach(p)
 	if err != nil {
 		return nil, &Error{Phase: decide.Dialing, Cause: decide.GatewayFault, Err: err}
@@ -163,6 +168,8 @@ func (c *Client) Open(ctx context.Context, p *decide.Provider, header http.Heade
 		header["Authorization"] = to.credential
 	case decide.XAPIKeyAuth:
 		header["X-Api-Key"] = to.credential
+	case decide.PassthroughAuth:
+		header["Authorization"] = []string{own}
 	}
 	address := p.Endpoint
 	if rawQuery != "" {
@@ -228,6 +235,14 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if a, ok := p.Attached.Load().(*attached); ok {
 		return a, nil
 	}
+	if p.Auth == decide.PassthroughAuth {
+		if !c.vendorHost(p.Endpoint) {
+			return nil, fmt.Errorf("%w: provider %s is on another host than its vendor's, and callers' own tokens go nowhere else", ErrCredential, p.ID)
+		}
+		a := &attached{transport: c.transport(p.Endpoint)}
+		p.Attached.Store(a)
+		return a, nil
+	}
 	credential, err := c.open(p)
 	if err != nil {
 		return nil, err
@@ -239,6 +254,16 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	a := &attached{[]string{value}, c.transport(p.Endpoint)}
 	p.Attached.Store(a)
 	return a, nil
+}
+
+// vendorHost reports whether callers' own tokens may go to the host: the vendor's
+// over TLS, or an address that the operator allowed by its network.
+func (c *Client) vendorHost(u *url.URL) bool {
+	if u.Scheme == "https" && u.Hostname() == "api.anthropic.com" {
+		return true
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	return err == nil && slices.ContainsFunc(c.allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
 
 func (c *Client) open(p *decide.Provider) (credential node.Credential, err error) {

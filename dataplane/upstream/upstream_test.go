@@ -91,7 +91,7 @@ func seal(t *testing.T, key hpke.PublicKey, org uuid.UUID, host string) *node.Se
 
 func (b bundle) open(t *testing.T) error {
 	t.Helper()
-	resp, err := b.client.Open(t.Context(), b.provider, http.Header{}, "", Body{[]byte("{"), []byte(`"a":1`), []byte("}")})
+	resp, err := b.client.Open(t.Context(), b.provider, http.Header{}, "", "", Body{[]byte("{"), []byte(`"a":1`), []byte("}")})
 	if err == nil {
 		_ = resp.Body.Close()
 	}
