@@ -55,37 +55,38 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 	return serve(ctx, listener, server.Handler(), server.Run)
 }
 
-// controlSecrets reads what only the environment may hold.
-func (c *invocation) controlSecrets(cfg *controlplane.Config) error {
-	var err error
-	if cfg.DatabaseURL, err = c.needed("SPILLWAY_DATABASE_URL", whatDatabase); err != nil {
-		return err
-	}
-	if cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); err != nil {
-		return err
-	}
-	signing, err := c.needed("SPILLWAY_SIGNING_KEY", "make keys with spillway keygen")
+// key reads an installation's key from the environment, which alone may hold it.
+func key[T any](c *invocation, variable string, parse func(string) (T, error), into *T) error {
+	text, err := c.needed(variable, "make keys with spillway keygen")
 	if err != nil {
 		return err
 	}
-	if cfg.SigningKey, err = node.ParseSigningKey(signing); err != nil {
-		return usage(fmt.Errorf("SPILLWAY_SIGNING_KEY: %w", err))
-	}
-	token, err := c.needed("SPILLWAY_TOKEN_KEY", "make keys with spillway keygen")
-	if err != nil {
-		return err
-	}
-	if cfg.TokenKey, err = node.ParseSigningKey(token); err != nil {
-		return usage(fmt.Errorf("SPILLWAY_TOKEN_KEY: %w", err))
-	}
-	seal, err := c.needed("SPILLWAY_SEAL_PUBLIC_KEY", "make keys with spillway keygen")
-	if err != nil {
-		return err
-	}
-	if cfg.SealKey, err = node.ParseSealPublicKey(seal); err != nil {
-		return usage(fmt.Errorf("SPILLWAY_SEAL_PUBLIC_KEY: %w", err))
+	if *into, err = parse(text); err != nil {
+		return usage(fmt.Errorf("%s: %w", variable, err))
 	}
 	return nil
+}
+
+// firstOf runs checks in order and returns the first error, so that a person is told
+// one thing at a time.
+func firstOf(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// controlSecrets reads what only the environment may hold.
+func (c *invocation) controlSecrets(cfg *controlplane.Config) (err error) {
+	return firstOf(
+		func() error { cfg.DatabaseURL, err = c.needed("SPILLWAY_DATABASE_URL", whatDatabase); return err },
+		func() error { cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); return err },
+		func() error { return key(c, "SPILLWAY_SIGNING_KEY", node.ParseSigningKey, &cfg.SigningKey) },
+		func() error { return key(c, "SPILLWAY_TOKEN_KEY", node.ParseSigningKey, &cfg.TokenKey) },
+		func() error { return key(c, "SPILLWAY_SEAL_PUBLIC_KEY", node.ParseSealPublicKey, &cfg.SealKey) },
+	)
 }
 
 // serve answers on the listener and runs part until ctx ends or either fails.
@@ -158,26 +159,12 @@ func guardOf(private string) (upstream.Guard, error) {
 }
 
 // nodeSecrets reads what a node needs to verify snapshots and open credentials.
-func (c *invocation) nodeSecrets(cfg *dataplane.Config) error {
-	var err error
-	if cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); err != nil {
-		return err
-	}
-	signing, err := c.needed("SPILLWAY_SIGNING_PUBLIC_KEY", "make keys with spillway keygen")
-	if err != nil {
-		return err
-	}
-	if cfg.SigningKey, err = node.ParseSigningPublicKey(signing); err != nil {
-		return usage(fmt.Errorf("SPILLWAY_SIGNING_PUBLIC_KEY: %w", err))
-	}
-	seal, err := c.needed("SPILLWAY_SEAL_KEY", "make keys with spillway keygen")
-	if err != nil {
-		return err
-	}
-	if cfg.SealKey, err = node.ParseSealPrivateKey(seal); err != nil {
-		return usage(fmt.Errorf("SPILLWAY_SEAL_KEY: %w", err))
-	}
-	return nil
+func (c *invocation) nodeSecrets(cfg *dataplane.Config) (err error) {
+	return firstOf(
+		func() error { cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); return err },
+		func() error { return key(c, "SPILLWAY_SIGNING_PUBLIC_KEY", node.ParseSigningPublicKey, &cfg.SigningKey) },
+		func() error { return key(c, "SPILLWAY_SEAL_KEY", node.ParseSealPrivateKey, &cfg.SealKey) },
+	)
 }
 
 func runMigrate(ctx context.Context, c *invocation) error {

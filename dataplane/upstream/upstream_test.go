@@ -169,3 +169,40 @@ func TestRequestHeaderIsAnAllowList(t *testing.T) {
 		t.Errorf("got %v", out)
 	}
 }
+
+// A caller's own token goes to its vendor over TLS, or where the operator allowed.
+func TestOwnTokenOnlyToTheVendor(t *testing.T) {
+	t.Parallel()
+	c := New(Config{Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	for address, want := range map[string]bool{
+		"https://api.anthropic.com/v1/messages": true, "https://api.anthropic.com:443/": true, "http://127.0.0.1:9/v1/messages": true,
+		"http://api.anthropic.com/": false, "https://api.anthropic.com.evil.example/": false, "https://anthropic.com/": false,
+		"http://10.0.0.1/": false, "http://localhost/": false,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &decide.Provider{Auth: decide.PassthroughAuth, Endpoint: u}
+		if _, err := c.attach(p); (err == nil) != want {
+			t.Errorf("%s: got %v", address, err)
+		}
+	}
+}
+
+// What tells of a subscription's windows goes only to whose subscription it is;
+// what tells of the operator's account goes to nobody.
+func TestAnswerHeaderIsAnAllowList(t *testing.T) {
+	t.Parallel()
+	src := http.Header{}
+	for _, name := range []string{"Content-Type", "Request-Id", "Anthropic-Ratelimit-Unified-Status", "Anthropic-Ratelimit-Requests-Limit", "Set-Cookie", "Openai-Organization", "Anthropic-Organization-Id", "Server"} {
+		src.Set(name, "x")
+	}
+	for passthrough, want := range map[bool]int{false: 3, true: 4} {
+		dst := http.Header{}
+		AnswerHeader(dst, src, passthrough)
+		if len(dst) != want {
+			t.Errorf("passthrough %v: got %v", passthrough, dst)
+		}
+	}
+}
