@@ -162,7 +162,9 @@ func guardOf(private string) (upstream.Guard, error) {
 func (c *invocation) nodeSecrets(cfg *dataplane.Config) (err error) {
 	return firstOf(
 		func() error { cfg.NATSURL, err = c.needed("SPILLWAY_NATS_URL", whatNATS); return err },
-		func() error { return key(c, "SPILLWAY_SIGNING_PUBLIC_KEY", node.ParseSigningPublicKey, &cfg.SigningKey) },
+		func() error {
+			return key(c, "SPILLWAY_SIGNING_PUBLIC_KEY", node.ParseSigningPublicKey, &cfg.SigningKey)
+		},
 		func() error { return key(c, "SPILLWAY_SEAL_KEY", node.ParseSealPrivateKey, &cfg.SealKey) },
 	)
 }
