@@ -106,12 +106,23 @@ func (a *attempt) broken() decide.Verdict {
 }
 
 func (a *attempt) refusal() (decide.Verdict, *answer) {
-	body, err := io.ReadAll(io.LimitReader(a.resp.Body, maxErrorBody))
+	body, err := a.errorBody()
 	if err != nil && a.ctx.Err() != nil && upstream.CauseOf(a.ctx) == decide.CallerGone {
 		return a.broken(), nil
 	}
 	// A status is a status, even where its body broke off.
 	return a.verdict(decide.NoCause, body), &answer{a.resp.StatusCode, a.resp.Header, body, a.target.Passthrough()}
+}
+
+// errorBody reads a refusal's body to its end, where that is near, so that the
+// connection can be used again.
+func (a *attempt) errorBody() ([]byte, error) {
+	if n := a.resp.ContentLength; n >= 0 && n <= maxErrorBody {
+		body := make([]byte, n)
+		read, err := io.ReadFull(a.resp.Body, body)
+		return body[:read], err
+	}
+	return io.ReadAll(io.LimitReader(a.resp.Body, maxErrorBody))
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

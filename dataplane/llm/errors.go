@@ -133,98 +133,108 @@ type Said struct {
 }
 
 // ReadError reads an error body: {"error": {...}}, {"error": "text"}, Google's
-// list around it, {"message": ...}, {"detail": ...}. What is not there is empty;
-// a body that is none of them is returned as the message.
+// list around it, {"message": ...}, {"detail": ...}, and the error inside an event of
+// OpenAI's responses stream. What is not there is empty; a body that is none of them
+// is returned as the message.
 func ReadError(body []byte) Said {
-	body = bytes.TrimSpace(body)
-	if len(body) > 0 && body[0] == '[' {
-		var list []json.RawMessage
-		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-			body = list[0]
+	s := scanner{b: body}
+	s.space()
+	if s.peek() == '[' { // the first element of Google's list
+		s.i++
+		s.space()
+	}
+	if s.peek() != '{' {
+		return Said{Message: string(bytes.TrimSpace(body))}
+	}
+	var outer, inner Said
+	err := s.object(1, func(key string) error {
+		switch key {
+		case "error":
+			return s.errorValue(1, &inner)
+		case "response":
+			return s.fields(1, func(key string) error {
+				if key == "error" {
+					return s.errorValue(2, &inner)
+				}
+				return s.value(2)
+			})
 		}
-	}
-	var outer struct {
-		Error   json.RawMessage `json:"error"`
-		Message looseText       `json:"message"`
-		Detail  looseText       `json:"detail"`
-		Type    looseText       `json:"type"`
-		Code    looseText       `json:"code"`
-		// OpenAI's responses stream: {"type":"response.failed","response":{"error":...}}
-		Response struct {
-			Error json.RawMessage `json:"error"`
-		} `json:"response"`
-	}
-	if json.Unmarshal(body, &outer) != nil {
-		return Said{Message: string(body)}
-	}
-	if len(outer.Error) == 0 {
-		outer.Error = outer.Response.Error
-	}
-	said := readInner(outer.Error)
-	if said == (Said{}) {
-		said = Said{Type: string(outer.Type), Code: string(outer.Code), Message: string(outer.Message + outer.Detail)}
-	}
-	return said
-}
-
-func readInner(raw json.RawMessage) Said {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return Said{Message: text}
-	}
-	var e struct {
-		Type    looseText       `json:"type"`
-		Status  looseText       `json:"status"`
-		Code    looseText       `json:"code"`
-		Message looseText       `json:"message"`
-		Details json.RawMessage `json:"details"`
-	}
-	if json.Unmarshal(raw, &e) != nil {
-		return Said{}
-	}
-	said := Said{Type: string(e.Type), Code: string(e.Code), Message: string(e.Message)}
-	if said.Type == "" {
-		said.Type = string(e.Status)
-	}
-	said.readDetails(e.Details)
-	return said
-}
-
-func (s *Said) readDetails(raw json.RawMessage) {
-	type detail struct {
-		ErrorCode  looseText `json:"error_code"`
-		RetryDelay looseText `json:"retryDelay"`
-	}
-	var one detail
-	if json.Unmarshal(raw, &one) == nil {
-		s.ErrorCode = string(one.ErrorCode)
-	}
-	var list []detail
-	if json.Unmarshal(raw, &list) == nil {
-		for _, d := range list {
-			if d.RetryDelay != "" {
-				s.RetryDelay = string(d.RetryDelay)
-			}
-		}
-	}
-}
-
-// looseText reads a JSON string or number as text, and anything else as nothing:
-// providers disagree on the type of "code", and an error must be read all the same.
-type looseText string
-
-func (t *looseText) UnmarshalJSON(b []byte) error {
-	var s string
-	var n json.Number
+		return s.errorField(1, key, &outer)
+	})
 	switch {
-	case json.Unmarshal(b, &s) == nil:
-		*t = looseText(s)
-	case json.Unmarshal(b, &n) == nil:
-		*t = looseText(n)
-	default:
-		*t = ""
+	case err != nil:
+		return Said{Message: string(bytes.TrimSpace(body))}
+	case inner == Said{}:
+		return outer
 	}
-	return nil
+	return inner
+}
+
+// errorValue reads the value of "error": an object, or its text.
+func (s *scanner) errorValue(depth int, said *Said) error {
+	if s.peek() == '"' {
+		text, err := s.text()
+		said.Message = text
+		return err
+	}
+	return s.fields(depth, func(key string) error {
+		if key == "details" {
+			return s.details(depth+1, said)
+		}
+		return s.errorField(depth+1, key, said)
+	})
+}
+
+func (s *scanner) errorField(depth int, key string, said *Said) error {
+	text, err := s.loose(depth)
+	switch key {
+	case "type":
+		said.Type = text
+	case "status":
+		if said.Type == "" {
+			said.Type = text
+		}
+	case "code":
+		said.Code = text
+	case "message", "detail":
+		said.Message += text
+	}
+	return err
+}
+
+// details are an object of Anthropic's or a list of Google's.
+func (s *scanner) details(depth int, said *Said) error {
+	detail := func() error {
+		return s.fields(depth+1, func(key string) error {
+			text, err := s.loose(depth + 2)
+			switch {
+			case text == "":
+			case key == "error_code":
+				said.ErrorCode = text
+			case key == "retryDelay":
+				said.RetryDelay = text
+			}
+			return err
+		})
+	}
+	if s.peek() == '[' {
+		return s.elements(detail)
+	}
+	return detail()
+}
+
+// loose reads a string or a number as text, and anything else as nothing: providers
+// disagree on the type of "code", and an error must be read all the same.
+func (s *scanner) loose(depth int) (string, error) {
+	if s.peek() == '"' {
+		return s.text()
+	}
+	start := s.i
+	err := s.value(depth)
+	if c := s.b[start:s.i]; len(c) > 0 && (c[0] == '-' || c[0]-'0' <= 9) {
+		return string(c), err
+	}
+	return "", err
 }
 
 // NumericCode is Code as an HTTP status, or 0.
