@@ -30,6 +30,7 @@ type Framer struct {
 	event   int  // where the current event starts
 	line    int  // where the current line starts; all before it is parsed
 	seen    int  // up to here the current line has no end
+	filled  bool // the last read took all the room there was
 	afterCR bool // the last line ended in CR: an LF that follows belongs to it
 
 	// Of the current event, as offsets from its start, since buf moves.
@@ -42,16 +43,22 @@ type Framer struct {
 
 type span struct{ from, to int }
 
+const (
+	firstBuffer = 2 << 10  // most events of a slow stream fit: thousands of streams may be open
+	fastBuffer  = 32 << 10 // up to here the buffer grows for a stream that fills it
+)
+
 // Read does one Read from r into the framer.
 func (f *Framer) Read(r io.Reader) (int, error) {
-	if len(f.buf) == cap(f.buf) {
+	if free := cap(f.buf) - len(f.buf); free == 0 || f.filled && cap(f.buf) < fastBuffer {
 		if len(f.buf)-f.event > MaxEventBytes {
 			return 0, ErrEventTooLarge
 		}
-		f.buf = append(make([]byte, 0, max(4096, 2*cap(f.buf))), f.buf...)
+		f.buf = append(make([]byte, 0, max(firstBuffer, 2*cap(f.buf))), f.buf...)
 	}
 	n, err := r.Read(f.buf[len(f.buf):cap(f.buf)])
 	f.buf = f.buf[:len(f.buf)+n]
+	f.filled = len(f.buf) == cap(f.buf)
 	return n, err
 }
 
