@@ -119,6 +119,7 @@ func (b *bench) measureMemory(ctx context.Context) error {
 // measureLoad runs every scenario in rounds, each system in each round, so that
 // whatever else the machine does meanwhile falls on all of them.
 func (b *bench) measureLoad(ctx context.Context, f *fleet, chosen []scenario, rounds int) error {
+	b.warmUp(ctx, f)
 	for _, c := range chosen {
 		asked := b.able(ctx, c, f.systems)
 		for round := range rounds {
@@ -134,6 +135,18 @@ func (b *bench) measureLoad(ctx context.Context, f *fleet, chosen []scenario, ro
 		}
 	}
 	return nil
+}
+
+// warmUp makes every system dial its connections and grow its heap before anything
+// is measured: what the first thousand requests cost is no figure of a gateway's.
+func (b *bench) warmUp(ctx context.Context, f *fleet) {
+	for _, bytes := range []int{1 << 10, 64 << 10} {
+		body := prompt(modelGood, bytes, false)
+		for _, s := range f.systems {
+			progress("warm up %s", s.name)
+			closedLoop(64, b.size.json/4, func(int) error { return s.ask(ctx, chatPath, body, 0) })
+		}
+	}
 }
 
 // able returns the systems that a scenario asks.
