@@ -18,6 +18,11 @@ const (
 	// keptLog is how much of its log a record keeps, for a policy that comes later.
 	// It is what the bus keeps as well.
 	keptLog = 15 * time.Minute
+	// maxCredentials bounds the records of callers' own credentials: whoever sends a
+	// new token with every request must not fill the node's memory.
+	maxCredentials = 100_000
+	// pruneEvery is how often a new record has the old ones looked through, in seconds.
+	pruneEvery = 60
 )
 
 // Board holds the health of every target a node knows. Requests read a view
@@ -29,6 +34,8 @@ type Board struct {
 	// Records of callers' own credentials, which exist only where something happened.
 	// Requests look here without a lock.
 	credentials sync.Map // HealthKey -> *Cell
+	known       atomic.Int64
+	pruned      atomic.Int64 // when they were last looked through, Unix seconds
 }
 
 // NewBoard returns a board on which everything is healthy.
@@ -48,19 +55,33 @@ func (b *Board) Cell(key HealthKey) *Cell {
 }
 
 // Credential returns the record of a caller's own credential, made on first use.
-// Records whose log is all in the past are dropped on the way.
+// Records whose log is all in the past are dropped on the way. Where there are too
+// many, the one returned is remembered by nobody: its credential is asked again.
 func (b *Board) Credential(key HealthKey, now time.Time) *Cell {
 	if c, ok := b.credentials.Load(key); ok {
 		return c.(*Cell)
 	}
+	if last := b.pruned.Load(); now.Unix()-last >= pruneEvery && b.pruned.CompareAndSwap(last, now.Unix()) {
+		b.prune(now)
+	}
+	fresh := &Cell{Key: key, views: map[node.Cooldown]*View{}}
+	if b.known.Load() >= maxCredentials {
+		return fresh
+	}
+	c, had := b.credentials.LoadOrStore(key, fresh)
+	if !had {
+		b.known.Add(1)
+	}
+	return c.(*Cell)
+}
+
+func (b *Board) prune(now time.Time) {
 	b.credentials.Range(func(k, c any) bool {
-		if c.(*Cell).forgotten(now) {
-			b.credentials.Delete(k)
+		if c.(*Cell).forgotten(now) && b.credentials.CompareAndDelete(k, c) {
+			b.known.Add(-1)
 		}
 		return true
 	})
-	c, _ := b.credentials.LoadOrStore(key, &Cell{Key: key, views: map[node.Cooldown]*View{}})
-	return c.(*Cell)
 }
 
 // forgotten reports whether nothing of the record can matter any more: a cooldown

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -346,6 +347,35 @@ func TestTheLogIsBounded(t *testing.T) {
 	}
 	if n := len(c.log); n > 15*60+1 {
 		t.Errorf("keeps %d events", n)
+	}
+}
+
+// Callers who send a new token with every request fill no node's memory, and what
+// they left is dropped in time.
+func TestCredentialRecordsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := NewBoard()
+	record := func(i int, secs float64) *Cell {
+		c := b.Credential(HealthKey{Credential: strconv.Itoa(i)}, at(secs))
+		c.Fold(own(secs, node.HealthAuthRejected))
+		return c
+	}
+	for i := range maxCredentials + 10 {
+		record(i, 0)
+	}
+	count := func() (n int) {
+		b.credentials.Range(func(_, _ any) bool { n++; return true })
+		return n
+	}
+	if n := count(); n != maxCredentials {
+		t.Fatalf("%d records are kept, want %d", n, maxCredentials)
+	}
+	if h := record(-1, 1).View(node.DefaultCooldown()).Health(); h.At(at(2)) != StandingCooling {
+		t.Error("a record beyond the bound is no record")
+	}
+	late := record(-2, 2*3600)
+	if n := count(); n != 1 || b.Credential(late.Key, at(2*3600)) != late {
+		t.Errorf("%d records are kept two hours later, want the new one", n)
 	}
 }
 

@@ -47,9 +47,6 @@ func (t *Table) All() iter.Seq[*Org] {
 	}
 }
 
-// Len is the number of organizations.
-func (t *Table) Len() int { return t.orgs.len }
-
 // With returns the table with org in place of its former version.
 func (t *Table) With(org *Org) *Table {
 	next := &Table{orgs: t.orgs.edit(), keys: t.keys.edit()}
@@ -84,7 +81,6 @@ const cowShards = 1024
 // touches. Keys must be random in their last two bytes (ids of version 4 or 7, hashes).
 type cowMap[K ~[16]byte | ~[32]byte, V any] struct {
 	shards *[cowShards]map[K]V
-	len    int
 	own    map[int]bool // shards copied by this edit
 }
 
@@ -101,7 +97,7 @@ func (m *cowMap[K, V]) get(k K) V {
 }
 
 func (m *cowMap[K, V]) edit() cowMap[K, V] {
-	next := cowMap[K, V]{shards: new([cowShards]map[K]V), len: m.len, own: map[int]bool{}}
+	next := cowMap[K, V]{shards: new([cowShards]map[K]V), own: map[int]bool{}}
 	if m.shards != nil {
 		*next.shards = *m.shards
 	}
@@ -122,17 +118,9 @@ func (m *cowMap[K, V]) writable(k K) map[K]V {
 }
 
 func (m *cowMap[K, V]) set(k K, v V) {
-	shard := m.writable(k)
-	if _, had := shard[k]; !had {
-		m.len++
-	}
-	shard[k] = v
+	m.writable(k)[k] = v
 }
 
 func (m *cowMap[K, V]) delete(k K) {
-	shard := m.writable(k)
-	if _, had := shard[k]; had {
-		m.len--
-		delete(shard, k)
-	}
+	delete(m.writable(k), k)
 }

@@ -7,6 +7,7 @@ package gateway
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,7 +146,9 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 		x.refuse(unknownModel(x.control.Model))
 		return
 	}
-	x.takeOwnCredential(h.cfg.HashKey)
+	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
+		x.takeOwnCredential(h.cfg.HashKey)
+	}
 	x.begin(route)
 	for {
 		target, admission, ok := x.run.Next(h.cfg.Health.Now())
