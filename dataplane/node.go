@@ -75,7 +75,7 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, link: l, upstream: upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard})}
-	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Upstream: n.upstream, Health: l, HashKey: hashKey, Log: cfg.Log})
+	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, HashKey: hashKey, Log: cfg.Log})
 	return n, nil
 }
 

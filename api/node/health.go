@@ -33,6 +33,9 @@ type HealthEvent struct {
 	Reason string `json:"reason,omitempty"`
 	// RetryAfterMillis is what the provider asked for; nil: it asked for nothing.
 	RetryAfterMillis *int64 `json:"retry_after_ms,omitempty"`
+	// AgeMillis is how long before this was sent it happened: a node that was cut off
+	// tells of it late.
+	AgeMillis int64 `json:"age_ms,omitempty"`
 	// BeganMillisAgo is how long before this was sent the reporting request began. By
 	// it every policy tells a probe from a late report, whatever cooldowns it has seen.
 	BeganMillisAgo int64 `json:"began_ms_ago,omitempty"`

@@ -6,6 +6,7 @@
 // # Format history
 //
 //   - 1 (2026-11-29): first format.
+//     2026-11-30: a health event says how old it is; probe slots.
 //
 // A field may be added without a new number: readers ignore fields they do not
 // know. Removing one, or changing what one means, needs a new number, and nodes
@@ -13,9 +14,12 @@
 package node
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -32,9 +36,14 @@ const (
 	// ConfigStream keeps the last snapshot of every organization.
 	ConfigStream   = "CFG"
 	ConfigSubjects = "cfg.v1.*.*"
-	// HealthStream keeps the last 15 minutes of health events, in memory.
+	// HealthStream keeps health events of the last HealthMaxAge, in memory.
 	HealthStream   = "HEALTH"
 	HealthSubjects = "health.v1.*.*"
+	// ProbeStream keeps one message for each probe slot that is taken, in memory. A slot
+	// is taken by a publish that expects none on its subject, held for the message's
+	// time to live, and given back by deleting the message.
+	ProbeStream   = "PROBES"
+	ProbeSubjects = "probe.v1.*.*.*"
 	// AckSubjects is plain publish and subscribe: a JSON list of Acks that a node
 	// says after it took or refused a snapshot, and of all it serves when asked.
 	AckSubjects = "ack.v1.*"
@@ -45,6 +54,11 @@ const (
 	// begun to listen asks, since it cannot know what it missed.
 	AskSubject = "ask.v1.acks"
 )
+
+// HealthMaxAge is how long the log of health events reaches back. A node that joins
+// learns from it, so it must span the longest window a policy can have (an hour) many
+// times over: how long the next cooldown is depends on those before it.
+const HealthMaxAge = 24 * time.Hour
 
 // Shard returns the shard of an organization, "00" to "63".
 func Shard(org uuid.UUID) string {
@@ -61,6 +75,15 @@ func ConfigSubject(org uuid.UUID) string {
 // HealthSubject is where health events of org are published.
 func HealthSubject(org uuid.UUID) string {
 	return "health.v1." + Shard(org) + "." + org.String()
+}
+
+// ProbeSubject is one probe slot of a health record, slot counted from 0. Neither the
+// model nor a caller's credential stands in it, only a hash.
+func ProbeSubject(org, provider uuid.UUID, upstreamModel, credential string, slot int) string {
+	h := sha256.New()
+	h.Write(provider[:])
+	h.Write([]byte(credential + "\x00" + upstreamModel))
+	return fmt.Sprintf("probe.v1.%s.%s.%d", org, hex.EncodeToString(h.Sum(nil)[:16]), slot)
 }
 
 // OrganizationOf reads the organization of a configuration or health subject. It

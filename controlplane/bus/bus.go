@@ -61,7 +61,6 @@ const (
 	pollEvery      = 250 * time.Millisecond // in case a notification is lost
 	publishEvery   = 200 * time.Millisecond // at most, so that a burst is one snapshot
 	reconcileEvery = 30 * time.Second       // in case the bus lost a snapshot
-	healthMaxAge   = 15 * time.Minute
 )
 
 // New checks the configuration. It does not connect yet.

@@ -147,23 +147,25 @@ func position(ctx context.Context, js jetstream.JetStream, subject string) (sequ
 	return m.Sequence, epoch, version, nil
 }
 
+// streams is what the bus holds. Health is bounded in bytes too (about 250,000 events), so
+// that a day of trouble fits the bus's memory and a node that joins reads it in seconds.
+var streams = []jetstream.StreamConfig{
+	{Name: node.ConfigStream, Subjects: []string{node.ConfigSubjects}, Storage: jetstream.FileStorage,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld, AllowDirect: true},
+	{Name: node.HealthStream, Subjects: []string{node.HealthSubjects}, Storage: jetstream.MemoryStorage,
+		MaxAge: node.HealthMaxAge, MaxBytes: 128 << 20, Discard: jetstream.DiscardOld, AllowDirect: true},
+	{Name: node.ProbeStream, Subjects: []string{node.ProbeSubjects}, Storage: jetstream.MemoryStorage,
+		MaxMsgsPerSubject: 1, MaxBytes: 32 << 20, Discard: jetstream.DiscardOld, AllowMsgTTL: true, AllowDirect: true},
+}
+
 // ensureStreams makes the streams, or brings them to what this build expects.
 func ensureStreams(ctx context.Context, js jetstream.JetStream) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: node.ConfigStream, Subjects: []string{node.ConfigSubjects}, Storage: jetstream.FileStorage,
-		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld, AllowDirect: true,
-	})
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", node.ConfigStream, err)
-	}
-	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: node.HealthStream, Subjects: []string{node.HealthSubjects}, Storage: jetstream.MemoryStorage,
-		MaxAge: healthMaxAge, Discard: jetstream.DiscardOld, AllowDirect: true,
-	})
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", node.HealthStream, err)
+	for _, cfg := range streams {
+		if _, err := js.CreateOrUpdateStream(ctx, cfg); err != nil {
+			return fmt.Errorf("stream %s: %w", cfg.Name, err)
+		}
 	}
 	return nil
 }

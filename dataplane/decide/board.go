@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,11 +12,15 @@ import (
 )
 
 const (
-	// maxProbes is how many requests at a time a recovering target is sent.
-	maxProbes = 3
-	// keptLog is how much of its log a record keeps, for a policy that comes later.
-	// It is what the bus keeps as well.
-	keptLog = 15 * time.Minute
+	// MaxProbes is how many requests at a time a recovering target is sent, over all
+	// nodes.
+	MaxProbes = 3
+	// keptLog and keptEvents are how much of its log a record keeps, for a policy that
+	// comes later: no window and no cooldown is longer, and a count stands for many.
+	keptLog    = node.HealthMaxAge
+	keptEvents = 4096
+	// busy is how long a node that found every slot of the fleet taken does not ask again.
+	busy = 100 * time.Millisecond
 	// maxCredentials bounds the records of callers' own credentials: whoever sends a
 	// new token with every request must not fill the node's memory.
 	maxCredentials = 100_000
@@ -85,27 +88,15 @@ func (b *Board) prune(now time.Time) {
 }
 
 // forgotten reports whether nothing of the record can matter any more: a cooldown
-// is at most as long as a policy may say.
+// and a window are at most as long as a policy may say.
 func (c *Cell) forgotten(now time.Time) bool {
 	const longest = time.Hour
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.own) == 0 && len(c.log) > 0 && now.Sub(c.log[len(c.log)-1].At) > longest+keptLog
-}
-
-// ForgetOwn is Forget for every own event: the log that would have brought them
-// back is gone.
-func (b *Board) ForgetOwn() {
-	b.mu.Lock()
-	cells := slices.Collect(maps.Values(b.cells))
-	b.mu.Unlock()
-	b.credentials.Range(func(_, c any) bool {
-		cells = append(cells, c.(*Cell))
-		return true
-	})
-	for _, c := range cells {
-		c.forget(func(Happened) bool { return true })
+	past := func(events []Happened) bool {
+		return len(events) == 0 || now.Sub(events[len(events)-1].Seen) > 2*longest
 	}
+	return c.probes == 0 && len(c.log)+len(c.own) > 0 && past(c.log) && past(c.own)
 }
 
 // Cell is one health record as this node sees it: the shared log, and over it the
@@ -115,9 +106,14 @@ type Cell struct {
 	Key HealthKey
 
 	mu    sync.Mutex
-	log   []Happened // of the last keptLog
+	log   []Happened // the last keptEvents of keptLog
 	own   []Happened // in the order they happened
 	views map[node.Cooldown]*View
+	// Probe slots taken by requests of this node, whatever policy they recover by: what
+	// is on its way to the provider is there under every policy. Each is given back by
+	// the admission that took it and by nothing else.
+	probes int
+	full   time.Time // until then the fleet's slots are known to be taken
 }
 
 // View is a record as one policy judges it: targets with the same policy on the
@@ -127,10 +123,7 @@ type View struct {
 	policy node.Cooldown
 	now    atomic.Pointer[Health] // what requests read: fold(log) + own
 
-	// Under the cell's lock.
-	folded  Health // fold(log)
-	probes  int    // slots taken, of probing
-	probing int64  // the episode the slots belong to
+	folded Health // fold(log); under the cell's lock
 }
 
 // View returns the record as a policy judges it.
@@ -160,6 +153,7 @@ type Admission struct {
 	Episode int64
 	probe   bool
 	view    *View
+	lease   func() // gives the fleet's slot back
 
 	// Of the caller's own credential, on a passthrough target where it has a record.
 	Own *Admission
@@ -168,27 +162,54 @@ type Admission struct {
 // Probe reports whether the attempt is one of the few that a recovering target gets.
 func (a *Admission) Probe() bool { return a.probe }
 
-// Admit decides whether a request may be sent to the target now. An admission
-// that is OK must be released when the attempt is over, however it ended.
-func (v *View) Admit(now time.Time) Admission {
+// Probing reports whether the attempt probes any record: the target's for everyone, or
+// the caller's own.
+func (a *Admission) Probing() bool { return a.probe || a.Own != nil && a.Own.probe }
+
+// Cell is the record that a probe recovers; nil where the admission is no probe.
+func (a *Admission) Cell() *Cell {
+	if a.view == nil {
+		return nil
+	}
+	return a.view.Cell
+}
+
+// Leased keeps what gives a probe's slot back to the fleet, for Release to call once.
+func (a *Admission) Leased(giveBack func()) { a.lease = giveBack }
+
+// Admit decides whether a request may be sent to the target now. chance is the
+// request's own number of 0 to 1: of a target whose traffic is still returning it
+// must be below the share; 0 is always admitted. An admission that is OK must be
+// released when the attempt is over, however it ended.
+func (v *View) Admit(now time.Time, chance float64) Admission {
 	h := v.now.Load()
 	switch h.At(now) {
 	case StandingHealthy:
+		if h.ramp && chance >= h.Share(now) {
+			return Admission{Reason: returning, Until: now}
+		}
 		return Admission{OK: true, Began: now, Episode: h.episode}
 	case StandingCooling:
 		return Admission{Reason: CoolingDown, Until: h.until}
 	}
 	v.Cell.mu.Lock()
 	defer v.Cell.mu.Unlock()
-	if v.probing != h.episode {
-		// The slots of the last episode went with it: who holds one gives back nothing.
-		v.probing, v.probes = h.episode, 0
-	}
-	if v.probes >= maxProbes {
+	if v.Cell.probes >= MaxProbes || now.Before(v.Cell.full) {
 		return Admission{Reason: Recovering, Until: now.Add(time.Second)}
 	}
-	v.probes++
+	v.Cell.probes++
 	return Admission{OK: true, Began: now, Episode: h.episode, probe: true, view: v}
+}
+
+// Full notes that the fleet has no slot left for a probe that this node admitted,
+// and gives the node's own back.
+func (a *Admission) Full(now time.Time) {
+	if c := a.Cell(); c != nil {
+		c.mu.Lock()
+		c.full = now.Add(busy)
+		c.mu.Unlock()
+	}
+	a.Release()
 }
 
 // Release gives a probe's slots back. Releasing twice is releasing once.
@@ -196,16 +217,18 @@ func (a *Admission) Release() {
 	if a.Own != nil {
 		a.Own.Release()
 	}
-	if !a.probe || a.view == nil {
+	if a.lease != nil {
+		a.lease()
+		a.lease = nil
+	}
+	if a.view == nil {
 		return
 	}
-	v := a.view
+	c := a.view.Cell
 	a.view = nil
-	v.Cell.mu.Lock()
-	defer v.Cell.mu.Unlock()
-	if v.probing == a.Episode && v.probes > 0 {
-		v.probes--
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probes--
 }
 
 // Health is the record as this node sees it now.
@@ -218,10 +241,14 @@ func (c *Cell) Own(e Happened) {
 	defer c.mu.Unlock()
 	if i := slices.IndexFunc(c.own, func(o Happened) bool { return o.ID == e.ID }); i >= 0 {
 		c.own[i].Count += e.Count
-	} else {
-		c.own = append(c.own, e)
+		c.show()
+		return
 	}
-	c.show()
+	c.own = append(c.own, e)
+	for _, v := range c.views {
+		next := v.now.Load().Apply(e, v.policy)
+		v.now.Store(&next)
+	}
 }
 
 // Fold applies an event of the shared log.
@@ -229,38 +256,24 @@ func (c *Cell) Fold(e Happened) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == e.ID })
-	c.append(e)
-	c.show()
-}
-
-// Forget takes an own event that the log will never bring back for one that it
-// has: with the bus down a node goes on with what it saw itself.
-func (c *Cell) Forget(id uuid.UUID) {
-	c.forget(func(o Happened) bool { return o.ID == id })
-}
-
-func (c *Cell) forget(gone func(Happened) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, o := range c.own {
-		if gone(o) {
-			c.append(o)
-		}
-	}
-	c.own = slices.DeleteFunc(c.own, gone)
-	c.show()
-}
-
-// append adds to the log and folds it into every view.
-func (c *Cell) append(e Happened) {
-	old := 0
-	for old < len(c.log) && e.At.Sub(c.log[old].At) > keptLog {
+	old := max(0, len(c.log)+1-keptEvents)
+	for old < len(c.log) && e.Seen.Sub(c.log[old].Seen) > keptLog {
 		old++
 	}
 	c.log = append(slices.Delete(c.log, 0, old), e)
 	for _, v := range c.views {
 		v.folded = v.folded.Apply(e, v.policy)
 	}
+	c.show()
+}
+
+// Disown forgets an own event that will never be told to the others: in the end all
+// nodes are to agree.
+func (c *Cell) Disown(id uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == id })
+	c.show()
 }
 
 // show publishes fold(log) + own events to requests.

@@ -21,6 +21,7 @@ const (
 	WrongDialect          Reason = "dialect_not_supported"
 	CoolingDown           Reason = "cooling_down"
 	Recovering            Reason = "recovering"         // all probe slots are taken
+	returning             Reason = "returning"          // recovered a moment ago, and not this request's turn yet
 	CredentialMissing     Reason = "credential_missing" // a passthrough target, and the caller brought no token
 	CredentialCooling     Reason = "credential_cooling_down"
 	CredentialRejected    Reason = "credential_rejected" // cooling down because the provider rejected it

@@ -50,7 +50,8 @@ type Happened struct {
 	ID    uuid.UUID
 	Kind  node.HealthKind
 	Count int       // of equal events that this one stands for, at least 1
-	At    time.Time // when the bus received it
+	Seen  time.Time // when the log took it in: states are judged at this moment
+	At    time.Time // when it happened: a cooldown is reckoned from here; never after Seen
 	Began time.Time // when the reporting request began
 	// RetryAfter is what the provider asked for, where Asked.
 	RetryAfter time.Duration
@@ -58,8 +59,9 @@ type Happened struct {
 }
 
 // HappenedAt reads an event that the bus received at a moment.
-func HappenedAt(ev *node.HealthEvent, at time.Time) Happened {
-	e := Happened{ID: ev.ID, Kind: ev.Kind, Count: max(ev.Count, 1), At: at, Began: at.Add(-time.Duration(ev.BeganMillisAgo) * time.Millisecond)}
+func HappenedAt(ev *node.HealthEvent, seen time.Time) Happened {
+	ago := func(millis int64) time.Time { return seen.Add(-time.Duration(max(0, millis)) * time.Millisecond) }
+	e := Happened{ID: ev.ID, Kind: ev.Kind, Count: max(ev.Count, 1), Seen: seen, At: ago(ev.AgeMillis), Began: ago(ev.BeganMillisAgo)}
 	if ev.RetryAfterMillis != nil {
 		e.RetryAfter, e.Asked = time.Duration(*ev.RetryAfterMillis)*time.Millisecond, true
 	}
@@ -77,6 +79,7 @@ type Health struct {
 	level     int       // failed recoveries in a row; each doubles the cooldown
 	successes int       // probes of this episode that succeeded
 	healed    time.Time // when the last cooldown ended; what began before is late
+	ramp      bool      // it ended by probes, not by an operator: traffic returns bit by bit
 	changes   []change  // the last maxChanges, oldest first
 }
 
@@ -114,6 +117,23 @@ func (h *Health) At(now time.Time) Standing {
 	return StandingRecovering
 }
 
+// rampTime is how long traffic takes to return to a target that has recovered, and
+// rampFrom the share of requests that it begins with: a provider that has just come
+// back is not hit by everything at once.
+const (
+	rampTime = 10 * time.Second
+	rampFrom = 0.1
+)
+
+// Share is the part of the requests that the target is to get at a moment, of 0 to
+// 1, while it is healthy.
+func (h *Health) Share(now time.Time) float64 {
+	if !h.ramp {
+		return 1
+	}
+	return min(1, rampFrom+(1-rampFrom)*float64(max(0, now.Sub(h.healed)))/float64(rampTime))
+}
+
 // Until is when the cooldown passes or passed; only while not healthy.
 func (h *Health) Until() time.Time { return h.until }
 
@@ -142,13 +162,14 @@ func (h Health) Apply(e Happened, policy node.Cooldown) Health {
 		e.Asked = false
 		return h.asked(e, CooledByRejection, policy.MaxSecs, policy)
 	case node.HealthProbeOK:
-		if h.At(e.At) == StandingRecovering && !e.Began.Before(h.until) {
+		if h.At(e.Seen) == StandingRecovering && !e.Began.Before(h.until) {
 			if h.successes += e.Count; h.successes >= recoverySuccesses {
-				return h.heal(e.At, h.reason)
+				h = h.heal(e.Seen, h.reason)
+				h.ramp = true
 			}
 		}
 	case node.HealthReset:
-		return h.heal(e.At, "reset")
+		return h.heal(e.Seen, "reset")
 	}
 	return h
 }
@@ -165,28 +186,31 @@ func (h Health) heal(at time.Time, why CooldownReason) Health {
 // failed counts a failure of the server's. What began before the last cooldown
 // ended says nothing new.
 func (h Health) failed(e Happened, policy node.Cooldown) Health {
-	switch h.At(e.At) {
+	switch h.At(e.Seen) {
 	case StandingHealthy:
 		if e.Began.Before(h.healed) {
 			return h
 		}
 		kept := make([]failure, 0, len(h.failures)+1)
-		total := e.Count
-		for _, f := range h.failures {
-			if e.At.Sub(f.at) < seconds(policy.WindowSecs) {
+		total := 0
+		for _, f := range append(h.failures[:len(h.failures):len(h.failures)], failure{e.At, e.Count}) {
+			if e.Seen.Sub(f.at) < seconds(policy.WindowSecs) {
 				kept, total = append(kept, f), total+f.count
 			}
 		}
-		h.failures = append(kept, failure{e.At, e.Count})
+		h.failures = kept
 		if total >= policy.FailureThreshold {
-			return h.cool(e.At, seconds(policy.FirstSecs), CooledByErrors, policy)
+			return h.cool(e, seconds(policy.FirstSecs), CooledByErrors, policy)
 		}
 	case StandingRecovering:
 		if e.Began.Before(h.until) {
 			return h
 		}
-		h.level++
-		return h.cool(e.At, seconds(policy.FirstSecs)<<min(h.level, 12), CooledByErrors, policy)
+		again := h
+		again.level++
+		if again = again.cool(e, seconds(policy.FirstSecs)<<min(again.level, 12), CooledByErrors, policy); again.episode > h.episode {
+			return again
+		}
 	}
 	return h
 }
@@ -198,22 +222,25 @@ func (h Health) asked(e Happened, reason CooldownReason, otherwise int, policy n
 	if e.Asked {
 		window = e.RetryAfter
 	}
-	if window <= 0 {
-		return h
-	}
-	return h.cool(e.At, window, reason, policy)
+	return h.cool(e, window, reason, policy)
 }
 
 // cool moves the deadline, only ever later. Outside a cooldown it begins a new
-// episode, so that probe slots and successes of the last one no longer count.
-func (h Health) cool(at time.Time, window time.Duration, reason CooldownReason, policy node.Cooldown) Health {
+// episode, so that successes of the last one no longer count. A cooldown that would
+// be over by now (none was asked for, or a node that was cut off tells of it late)
+// changes nothing.
+func (h Health) cool(e Happened, window time.Duration, reason CooldownReason, policy node.Cooldown) Health {
 	window = min(window, seconds(policy.MaxSecs))
-	if from := h.At(at); from != StandingCooling {
-		h.changes = h.changed(change{from: from, to: StandingCooling, reason: reason, window: window, at: at})
+	until := e.At.Add(window)
+	if !until.After(e.Seen) {
+		return h
+	}
+	if from := h.At(e.Seen); from != StandingCooling {
+		h.changes = h.changed(change{from: from, to: StandingCooling, reason: reason, window: window, at: e.Seen})
 		h.episode++
 		h.successes = 0
 	}
-	if until := at.Add(window); until.After(h.until) || !h.active {
+	if until.After(h.until) || !h.active {
 		h.until, h.reason = until, reason
 	}
 	h.active, h.failures = true, nil

@@ -23,7 +23,7 @@ type happened struct {
 }
 
 func (e happened) event() Happened {
-	h := Happened{ID: uuid.New(), Kind: e.kind, Count: 1, At: at(e.at), Began: at(e.at - e.ago)}
+	h := Happened{ID: uuid.New(), Kind: e.kind, Count: 1, Seen: at(e.at), At: at(e.at), Began: at(e.at - e.ago)}
 	if e.retryAfter >= 0 {
 		h.RetryAfter, h.Asked = time.Duration(e.retryAfter*float64(time.Second)), true
 	}
@@ -273,7 +273,8 @@ func TestHealthProperties(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			moment = moment.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "gap")) * time.Millisecond)
 			e := Happened{
-				Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Count: rapid.IntRange(1, 12).Draw(t, "count"), At: moment,
+				Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Count: rapid.IntRange(1, 12).Draw(t, "count"), Seen: moment,
+				At:    moment.Add(-time.Duration(rapid.SampledFrom([]int{0, 0, 10, 40_000}).Draw(t, "age")) * time.Millisecond),
 				Began: moment.Add(-time.Duration(rapid.IntRange(0, 120_000).Draw(t, "ago")) * time.Millisecond),
 				Asked: rapid.Bool().Draw(t, "asks"), RetryAfter: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "ms")) * time.Millisecond,
 			}
@@ -321,20 +322,78 @@ func TestOwnEventsAreReconciledWithTheLog(t *testing.T) {
 	}
 }
 
-func TestForgottenEventsStayCounted(t *testing.T) {
+// What a node could not tell anyone it does not go by either: in the end all agree.
+func TestDisownedEventsAreNotCounted(t *testing.T) {
 	t.Parallel()
-	board := NewBoard()
-	for name, forget := range map[string]func(*Cell, Happened){
-		"One": func(c *Cell, e Happened) { c.Forget(e.ID) }, "All": func(*Cell, Happened) { board.ForgetOwn() },
-	} {
-		c := board.Cell(HealthKey{UpstreamModel: name})
-		e := own(0, node.HealthUsageLimit)
-		c.Own(e)
-		forget(c, e)
-		h := c.View(node.DefaultCooldown()).Health()
-		if h.At(at(1)) != StandingCooling || len(c.own) != 0 {
-			t.Errorf("%s: with the bus down a node must go on with what it saw itself", name)
+	c := NewBoard().Cell(HealthKey{})
+	v := c.View(node.DefaultCooldown())
+	kept, given := own(0, node.HealthOverloaded), own(1, node.HealthUsageLimit)
+	c.Own(kept)
+	c.Own(given)
+	c.Disown(given.ID)
+	h := v.Health()
+	check(t, h, 9.9, StandingCooling)
+	check(t, h, 10, StandingRecovering)
+}
+
+// A node that was cut off tells late: what would be over by now changes nothing, and
+// what is not counts from when it happened.
+func TestEventsToldLate(t *testing.T) {
+	t.Parallel()
+	late := func(age float64, kind node.HealthKind) Happened {
+		e := own(100, kind)
+		e.At, e.Began = at(100-age), at(100-age)
+		return e
+	}
+	p := node.DefaultCooldown()
+	check(t, Health{}.Apply(late(31, node.HealthRateLimited), p), 100, StandingHealthy)
+	h := Health{}.Apply(late(20, node.HealthRateLimited), p)
+	check(t, h, 109.9, StandingCooling)
+	check(t, h, 110, StandingRecovering)
+	// Ten failures, of which one has left the window by now.
+	h = Health{}.Apply(late(61, node.HealthFailure), p)
+	for range 9 {
+		h = h.Apply(late(1, node.HealthFailure), p)
+	}
+	check(t, h, 100, StandingHealthy)
+	h = h.Apply(late(1, node.HealthFailure), p)
+	check(t, h, 128.9, StandingCooling)
+	// A probe that failed so long ago that its cooldown is over escalates nothing.
+	h = fold(Health{}, happened{0, node.HealthRateLimited, 0, 10})
+	if got := h.Apply(late(61, node.HealthFailure), p); got.level != 0 || got.episode != h.episode {
+		t.Errorf("got level %d", got.level)
+	}
+	if got := h.Apply(late(59, node.HealthFailure), p); got.level != 1 {
+		t.Errorf("got level %d, want 1: it would cool for one more second", got.level)
+	}
+}
+
+// After a recovery traffic returns bit by bit; after a reset at once.
+func TestTrafficReturnsOverTenSeconds(t *testing.T) {
+	t.Parallel()
+	c := NewBoard().Cell(HealthKey{})
+	v := c.View(node.DefaultCooldown())
+	c.Fold(happened{0, node.HealthRateLimited, 0, 10}.event())
+	for range 3 {
+		c.Fold(own(11, node.HealthProbeOK))
+	}
+	last := 0
+	for _, secs := range []float64{11, 12, 14, 16, 18, 20.9, 21} {
+		admitted := 0
+		for i := range 100 {
+			if v.Admit(at(secs), float64(i)/100).OK {
+				admitted++
+			}
 		}
+		if want := int(10 + 9*(secs-11)); admitted < want || admitted > want+1 || admitted < last {
+			t.Errorf("%v s after recovery: %d of 100 admitted, want %d", secs-11, admitted, want)
+		}
+		last = admitted
+	}
+	c.Fold(happened{30, node.HealthRateLimited, 0, 10}.event())
+	c.Fold(own(31, node.HealthReset))
+	if !v.Admit(at(31), 0.99).OK {
+		t.Error("an operator's reset lets everything through at once")
 	}
 }
 
@@ -342,11 +401,15 @@ func TestForgottenEventsStayCounted(t *testing.T) {
 func TestTheLogIsBounded(t *testing.T) {
 	t.Parallel()
 	c := NewBoard().Cell(HealthKey{})
-	for i := range 5000 {
+	for i := range 3 * keptEvents {
 		c.Fold(own(float64(i), node.HealthFailure))
 	}
-	if n := len(c.log); n > 15*60+1 {
+	if n := len(c.log); n != keptEvents {
 		t.Errorf("keeps %d events", n)
+	}
+	c.Fold(own(3*keptEvents+25*3600, node.HealthFailure))
+	if n := len(c.log); n != 1 {
+		t.Errorf("keeps %d events a day later", n)
 	}
 }
 
@@ -373,8 +436,8 @@ func TestCredentialRecordsAreBounded(t *testing.T) {
 	if h := record(-1, 1).View(node.DefaultCooldown()).Health(); h.At(at(2)) != StandingCooling {
 		t.Error("a record beyond the bound is no record")
 	}
-	late := record(-2, 2*3600)
-	if n := count(); n != 1 || b.Credential(late.Key, at(2*3600)) != late {
+	late := record(-2, 2*3600+1)
+	if n := count(); n != 1 || b.Credential(late.Key, at(2*3600+1)) != late {
 		t.Errorf("%d records are kept two hours later, want the new one", n)
 	}
 }
@@ -384,37 +447,64 @@ func TestThreeProbesAtATime(t *testing.T) {
 	c := NewBoard().Cell(HealthKey{})
 	v := c.View(node.DefaultCooldown())
 	c.Own(own(0, node.HealthRateLimited))
-	if a := v.Admit(at(1)); a.OK || a.Reason != CoolingDown || a.Until != at(30) {
+	if a := v.Admit(at(1), 0); a.OK || a.Reason != CoolingDown || a.Until != at(30) {
 		t.Fatalf("while cooling: %+v", a)
 	}
 	var probes []Admission
 	for range 3 {
-		a := v.Admit(at(31))
+		a := v.Admit(at(31), 0)
 		if !a.OK || !a.Probe() {
 			t.Fatalf("probe not admitted: %+v", a)
 		}
 		probes = append(probes, a)
 	}
-	if a := v.Admit(at(31)); a.OK || a.Reason != Recovering {
+	if a := v.Admit(at(31), 0); a.OK || a.Reason != Recovering {
 		t.Fatalf("a fourth probe: %+v", a)
 	}
 	probes[0].Release()
 	probes[0].Release() // releasing twice is releasing once
-	again := v.Admit(at(31))
+	again := v.Admit(at(31), 0)
 	if !again.OK {
 		t.Fatal("a slot was not given back")
 	}
-	if a := v.Admit(at(31)); a.OK {
+	if a := v.Admit(at(31), 0); a.OK {
 		t.Fatal("a slot was given back twice")
 	}
-	// A new episode has slots of its own, and the old ones give nothing back to it.
+	// A new episode counts those that are still on their way to the provider: it is three
+	// at a time, whatever they were sent for.
 	c.Own(own(32, node.HealthRateLimited))
-	var next []Admission
-	for range 3 {
-		next = append(next, v.Admit(at(63)))
+	if a := v.Admit(at(63), 0); a.OK {
+		t.Fatal("a fourth request at a time, in a new episode")
 	}
 	again.Release()
-	if a := v.Admit(at(63)); a.OK || !next[2].OK {
-		t.Fatal("a slot of the last episode was given back to this one")
+	a := v.Admit(at(63), 0)
+	if !a.OK {
+		t.Fatal("a slot of the last episode never came back")
+	}
+	a.Full(at(63))
+	a.Release()
+	if a := v.Admit(at(63.05), 0); a.OK {
+		t.Fatal("asks again at once, although the fleet had no slot")
+	}
+	if a := v.Admit(at(63.1), 0); !a.OK {
+		t.Fatal("never asks again")
+	}
+}
+
+// Slots are of the record: targets that recover by different policies share them.
+func TestPoliciesShareProbeSlots(t *testing.T) {
+	t.Parallel()
+	c := NewBoard().Cell(HealthKey{})
+	other := node.DefaultCooldown()
+	other.RateLimitedSecs = 20
+	v, w := c.View(node.DefaultCooldown()), c.View(other)
+	c.Own(own(0, node.HealthRateLimited))
+	for _, v := range []*View{v, w, v} {
+		if !v.Admit(at(31), 0).OK {
+			t.Fatal("not admitted")
+		}
+	}
+	if v.Admit(at(31), 0).OK || w.Admit(at(31), 0).OK {
+		t.Fatal("a fourth")
 	}
 }

@@ -66,9 +66,7 @@ func (c *Cell) report(now time.Time) (r node.RecordHealth, any bool) {
 			r.Failures += f.count
 		}
 	}
-	if worst.probing == health.episode {
-		r.Probes = worst.probes
-	}
+	r.Probes = c.probes
 	for _, t := range health.changes {
 		r.Transitions = append(r.Transitions, node.Transition{
 			From: states[t.from], To: states[t.to], Reason: string(t.reason), WindowMilli: t.window.Milliseconds(), AgeMilli: now.Sub(t.at).Milliseconds(),

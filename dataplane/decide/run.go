@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spillway-gateway/spillway/dataplane/llm"
@@ -37,12 +38,13 @@ const (
 type Run struct {
 	route    *Route
 	dialect  llm.Dialect
-	seed     uint64 // derived from the request; the only source of chance
-	own      string // the keyed hash of the caller's own credential; empty: none came
-	missing  bool   // a passthrough target was reached without one
-	at       int    // the target to look at next
-	tries    int    // of the current target
-	Failed   int    // targets tried in vain
+	seed     uint64    // derived from the request; the only source of chance
+	own      string    // the keyed hash of the caller's own credential; empty: none came
+	missing  bool      // a passthrough target was reached without one
+	at       int       // the target to look at next
+	later    []*Target // targets whose traffic is still returning: asked if no other serves
+	tries    int       // of the current target
+	Failed   int       // targets tried in vain
 	Attempts []Attempt
 }
 
@@ -55,9 +57,11 @@ func NewRun(route *Route, dialect llm.Dialect, seed uint64, own string) Run {
 // Next finds the next target that may be tried now, and notes the ones it skips.
 // The admission must be released.
 func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
-	for r.at < len(r.route.Targets) {
-		t := r.route.Targets[r.at]
-		r.at++
+	for {
+		t, chance, ok := r.look()
+		if !ok {
+			return nil, Admission{}, false
+		}
 		if reason := r.unfit(t); reason != "" {
 			r.skipped(t, reason, 0)
 			continue
@@ -68,23 +72,41 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 			r.missing = true
 			return nil, Admission{}, false
 		}
-		admission := r.admit(t, now)
-		if !admission.OK {
+		admission := r.admit(t, now, chance)
+		switch {
+		case admission.OK:
+			r.tries = 1
+			return t, admission, true
+		case admission.Reason == returning:
+			r.later = append(r.later, t)
+		default:
 			r.skipped(t, admission.Reason, admission.Until.Sub(now))
-			continue
 		}
-		r.tries = 1
-		return t, admission, true
 	}
-	return nil, Admission{}, false
+}
+
+// look is the next target of the route, and the request's chance with it. Those whose
+// traffic is still returning come last, and then for certain: a healthy target is
+// better than none.
+func (r *Run) look() (t *Target, chance float64, ok bool) {
+	if r.at < len(r.route.Targets) {
+		t = r.route.Targets[r.at]
+		r.at++
+		return t, float64(r.seed>>11) / (1 << 53), true
+	}
+	if len(r.later) == 0 {
+		return nil, 0, false
+	}
+	t, r.later = r.later[0], r.later[1:]
+	return t, 0, true
 }
 
 // admit asks the record for everyone, and on a passthrough target the caller's own.
-func (r *Run) admit(t *Target, now time.Time) Admission {
+func (r *Run) admit(t *Target, now time.Time, chance float64) Admission {
 	var own *Admission
 	if t.Passthrough() {
 		if v := t.OwnHealth(r.own); v != nil {
-			a := v.Admit(now)
+			a := v.Admit(now, 0) // one caller's traffic is no crowd
 			if !a.OK {
 				a.Reason = CredentialCooling
 				if h := v.Health(); h.Reason() == CooledByRejection {
@@ -95,13 +117,16 @@ func (r *Run) admit(t *Target, now time.Time) Admission {
 			own = &a
 		}
 	}
-	a := t.Health.Admit(now)
+	a := t.Health.Admit(now, chance)
 	a.Own = own
 	if !a.OK {
 		a.Release()
 	}
 	return a
 }
+
+// NoSlot notes that the fleet had no probe slot left for the target that Next gave.
+func (r *Run) NoSlot(t *Target) { r.skipped(t, Recovering, time.Second) }
 
 func (r *Run) unfit(t *Target) Reason {
 	if t.Unservable != "" {
@@ -203,6 +228,7 @@ func (r *Run) Exhausted() Exhausted {
 		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
 			Message: "this route uses your own subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
 	}
+	slices.SortStableFunc(r.Attempts, func(a, b Attempt) int { return a.Position - b.Position })
 	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}
 	var considered, limited, rejected, wrongDialect, shared int
 	soonest := time.Duration(math.MaxInt64)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,8 @@ import (
 type still struct{}
 
 func (still) Now() time.Time { return time.Now() }
+
+func (still) Reserve(context.Context, *decide.Target, *decide.Admission) bool { return true }
 
 func (still) Observe(*decide.Target, *decide.Admission, decide.Verdict, string) {}
 

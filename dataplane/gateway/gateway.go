@@ -5,6 +5,7 @@
 package gateway
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -20,6 +21,9 @@ import (
 type Health interface {
 	// Now is the time that cooldowns are measured in.
 	Now() time.Time
+	// Reserve takes the fleet's slots for an attempt that is a probe, and reports whether
+	// it may go on. The admission's release gives them back.
+	Reserve(ctx context.Context, t *decide.Target, a *decide.Admission) bool
 	// Observe takes the verdict on an attempt that was admitted with a; credential is
 	// the keyed hash of the caller's own upstream credential, or empty.
 	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string)
@@ -30,7 +34,10 @@ type Config struct {
 	// Table returns the running configuration; a request calls it once.
 	Table func() *decide.Table
 	// Ready reports whether the node has its configuration and is not stopping.
-	Ready    func() bool
+	Ready func() bool
+	// Alone reports whether the node is cut off from the bus: it serves, and says so.
+	// Nil: never.
+	Alone    func() bool
 	Upstream *upstream.Client
 	Health   Health
 	// HashKey makes hashes of callers' own credentials useless to anyone who does not
@@ -104,11 +111,14 @@ func plain(w http.ResponseWriter, r *http.Request, status int, text string) {
 }
 
 func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
-	if h.cfg.Ready() {
+	switch {
+	case !h.cfg.Ready():
+		plain(w, r, http.StatusServiceUnavailable, "no configuration yet, or stopping\n")
+	case h.cfg.Alone != nil && h.cfg.Alone():
+		plain(w, r, http.StatusOK, "ready; the bus is away: configuration as last heard, health as this node sees it\n")
+	default:
 		plain(w, r, http.StatusOK, "ready\n")
-		return
 	}
-	plain(w, r, http.StatusServiceUnavailable, "no configuration yet, or stopping\n")
 }
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
@@ -155,6 +165,11 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 		if !ok {
 			h.exhausted(x)
 			return
+		}
+		if admission.Probing() && !h.cfg.Health.Reserve(x.ctx, target, &admission) {
+			admission.Release()
+			x.run.NoSlot(target)
+			continue
 		}
 		if h.try(x, target, &admission) {
 			return

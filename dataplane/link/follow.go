@@ -20,6 +20,8 @@ type follower struct {
 	from   jetstream.DeliverPolicy // in a stream not seen before
 	handle func(m jetstream.Msg, at time.Time)
 	anew   func() // called when a stream takes another's place; may be nil
+	// caughtUp is closed when all that stood in the stream at the start was handled.
+	caughtUp chan struct{}
 
 	created  time.Time // of the stream that is read
 	sequence uint64    // of the last message handled
@@ -34,7 +36,7 @@ const (
 var errAnew = errors.New("the stream was made anew")
 
 func (f *follower) run(ctx context.Context) {
-	defer f.caughtUp() // so that nobody waits for a node that stops
+	defer f.sync() // so that nobody waits for a node that stops
 	for ctx.Err() == nil {
 		err := f.read(ctx)
 		if ctx.Err() != nil {
@@ -48,11 +50,10 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// caughtUp is called when all that stood in the stream at the start was handled.
-func (f *follower) caughtUp() {
+func (f *follower) sync() {
 	if !f.synced {
 		f.synced = true
-		f.link.synced.Done()
+		close(f.caughtUp)
 	}
 }
 
@@ -82,7 +83,7 @@ func (f *follower) read(ctx context.Context) error {
 		return err
 	}
 	if info.NumPending == 0 && info.Delivered.Stream == 0 {
-		f.caughtUp()
+		f.sync()
 	}
 	messages, err := consumer.Messages()
 	if err != nil {
@@ -106,7 +107,7 @@ func (f *follower) read(ctx context.Context) error {
 		f.handle(m, meta.Timestamp)
 		f.sequence = meta.Sequence.Stream
 		if meta.NumPending == 0 {
-			f.caughtUp()
+			f.sync()
 		}
 	}
 }

@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,88 +13,24 @@ import (
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 )
 
-// coalesce is how long equal events of one target are gathered into one.
-const coalesce = 20 * time.Millisecond
+const (
+	// coalesce is how long equal events of one target are gathered into one.
+	coalesce = 20 * time.Millisecond
+	// resendEvery is how often the node looks whether an event is to be sent again.
+	resendEvery = time.Second
+	// sendPatience is how long the bus has to take a batch of events.
+	sendPatience = 2 * time.Second
+)
 
 // health sends out what this node sees of its targets, and folds what all see.
 type health struct {
-	link *Link
-	wake chan struct{}
-
-	mu      sync.Mutex
-	waiting map[sameness]*outgoing
-}
-
-// sameness is what events that may be sent as one have in common.
-type sameness struct {
-	cell       *decide.Cell
-	episode    int64
-	kind       node.HealthKind
-	retryAfter int64
-}
-
-type outgoing struct {
-	cell  *decide.Cell
-	event node.HealthEvent
-	began time.Time
+	link   *Link
+	outbox *decide.Outbox
+	wake   chan struct{}
 }
 
 func newHealth(l *Link) *health {
-	return &health{link: l, wake: make(chan struct{}, 1), waiting: map[sameness]*outgoing{}}
-}
-
-// observe takes what an attempt says of its target. The success of a healthy target
-// says nothing new. On a passthrough target what concerns the caller's own credential
-// is kept apart from what concerns everyone.
-func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
-	if v.Class == decide.Succeeded {
-		if a.Probe() {
-			h.report(t.Health.Cell, a, node.HealthProbeOK, v)
-		}
-		if a.Own != nil && a.Own.Probe() {
-			h.report(t.OwnCell(credential, h.link.Now()), a.Own, node.HealthProbeOK, v)
-		}
-		return
-	}
-	switch {
-	case v.Health == "":
-	case t.Passthrough() && v.Class == decide.AuthRejected:
-		h.report(t.OwnCell(credential, h.link.Now()), a, node.HealthAuthRejected, v)
-	case t.Passthrough() && (v.Class == decide.RateLimited || v.Class == decide.UsageLimit):
-		h.report(t.OwnCell(credential, h.link.Now()), a, v.Health, v)
-	default:
-		h.report(t.Health.Cell, a, v.Health, v)
-	}
-}
-
-// report applies an event to a record and leaves it for the bus.
-func (h *health) report(cell *decide.Cell, a *decide.Admission, kind node.HealthKind, v decide.Verdict) {
-	same := sameness{cell: cell, episode: a.Episode, kind: kind, retryAfter: -1}
-	if v.HasRetry {
-		same.retryAfter = v.RetryAfter.Milliseconds()
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := h.waiting[same]
-	if out == nil {
-		out = &outgoing{cell: cell, began: a.Began, event: node.HealthEvent{
-			ID: newID(), Node: h.link.cfg.Node, Kind: kind, ProviderID: cell.Key.ProviderID, UpstreamModel: cell.Key.UpstreamModel,
-			Credential: cell.Key.Credential, Reason: string(v.Class),
-		}}
-		if v.HasRetry {
-			out.event.RetryAfterMillis = &same.retryAfter
-		}
-		h.waiting[same] = out
-	}
-	out.event.Count++
-	now := h.link.Now()
-	own := decide.HappenedAt(&out.event, now)
-	own.Count, own.Began = 1, a.Began
-	cell.Own(own)
-	select {
-	case h.wake <- struct{}{}:
-	default:
-	}
+	return &health{link: l, outbox: decide.NewOutbox(l.cfg.Node, newID), wake: make(chan struct{}, 1)}
 }
 
 func newID() uuid.UUID {
@@ -106,20 +41,31 @@ func newID() uuid.UUID {
 	return id
 }
 
-// publish sends what waits: the first of a burst at once, the rest gathered.
-func (h *health) publish(ctx context.Context, js jetstream.JetStream) {
+func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
+	if h.outbox.Observe(t, a, v, credential, h.link.Now()) {
+		select {
+		case h.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// publish sends what is due: the first of a burst at once, the rest gathered. While
+// the bus is away nothing is sent and the node goes on with what it sees itself; what
+// still matters when the bus is back is told then.
+func (h *health) publish(ctx context.Context, nc *nats.Conn, js jetstream.JetStream) {
+	again := time.NewTicker(resendEvery)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
+		case <-again.C:
+		case <-h.link.reconnects.next():
 		}
-		h.mu.Lock()
-		batch := h.waiting
-		h.waiting = map[sameness]*outgoing{}
-		h.mu.Unlock()
-		for _, out := range batch {
-			h.send(ctx, js, out)
+		if nc.IsConnected() {
+			h.send(ctx, js, h.outbox.Due(h.link.Now()))
 		}
 		select {
 		case <-ctx.Done():
@@ -129,19 +75,41 @@ func (h *health) publish(ctx context.Context, js jetstream.JetStream) {
 	}
 }
 
-func (h *health) send(ctx context.Context, js jetstream.JetStream, out *outgoing) {
-	out.event.BeganMillisAgo = max(0, h.link.Now().Sub(out.began).Milliseconds())
-	body, err := json.Marshal(&out.event)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		// The id makes a repeated publish one event.
-		_, err = js.Publish(ctx, node.HealthSubject(out.cell.Key.OrganizationID), body, jetstream.WithMsgID(out.event.ID.String()))
+// send publishes a batch in order, and then waits for the bus to confirm it.
+func (h *health) send(ctx context.Context, js jetstream.JetStream, due []decide.Event) {
+	if len(due) == 0 {
+		return
 	}
-	if err != nil {
-		h.link.cfg.Log.Warn("health event not shared", "node", h.link.cfg.Node, "error", err)
-		out.cell.Forget(out.event.ID)
+	ctx, cancel := context.WithTimeout(ctx, sendPatience)
+	defer cancel()
+	confirmed := make([]jetstream.PubAckFuture, len(due))
+	for i := range due {
+		body, err := json.Marshal(&due[i].HealthEvent)
+		if err == nil {
+			// The id makes a repeated publish one event.
+			confirmed[i], err = js.PublishAsync(node.HealthSubject(due[i].OrganizationID), body, jetstream.WithMsgID(due[i].ID.String()))
+		}
+		if err != nil {
+			h.notSent(due[i], err)
+		}
 	}
+	for i, f := range confirmed {
+		if f == nil {
+			continue
+		}
+		select {
+		case <-f.Ok():
+		case err := <-f.Err():
+			h.notSent(due[i], err)
+		case <-ctx.Done():
+			h.notSent(due[i], ctx.Err())
+		}
+	}
+}
+
+func (h *health) notSent(e decide.Event, err error) {
+	h.link.cfg.Log.Debug("health event not shared yet", "node", h.link.cfg.Node, "error", err)
+	h.outbox.NotSent(e)
 }
 
 // fold applies one entry of the shared log.
@@ -160,6 +128,7 @@ func (h *health) fold(m jetstream.Msg, at time.Time) {
 	if ev.Credential != "" {
 		cell = func(key decide.HealthKey) *decide.Cell { return h.link.board.Credential(key, h.link.Now()) }
 	}
+	h.outbox.Echoed(ev.ID)
 	cell(key).Fold(decide.HappenedAt(&ev, at))
 }
 

@@ -48,14 +48,22 @@ type Link struct {
 	table  atomic.Pointer[decide.Table]
 	board  *decide.Board
 	health *health
+	probes *probes
+	conn   atomic.Pointer[connection]
 	clock  clock
 
-	fromDisk atomic.Bool // a configuration was read at start
-	offline  atomic.Bool // the bus was given its time to answer
-	synced   sync.WaitGroup
+	fromDisk atomic.Bool   // a configuration was read at start
+	offline  atomic.Bool   // the bus was given its time to answer
+	config   chan struct{} // closed when the configuration that stood on the bus was handled
 	replayed chan struct{} // closed when all that stood on the bus at the start was handled
 
 	reconnects signal
+}
+
+// connection is a bus that Run has connected to; it may be away.
+type connection struct {
+	nc *nats.Conn
+	js jetstream.JetStream
 }
 
 // busPatience is how long a node that has a configuration on disk waits for the
@@ -73,9 +81,9 @@ func New(cfg Config) (*Link, error) {
 	if cfg.URL == "" && cfg.InProcess == nil {
 		return nil, errors.New("link: no NATS server given")
 	}
-	l := &Link{cfg: cfg, board: decide.NewBoard(), replayed: make(chan struct{})}
+	l := &Link{cfg: cfg, board: decide.NewBoard(), config: make(chan struct{}), replayed: make(chan struct{})}
 	l.clock.set(time.Now())
-	l.health = newHealth(l)
+	l.health, l.probes = newHealth(l), newProbes(l)
 	l.table.Store(new(decide.Table))
 	if cfg.Dir == "" {
 		return l, nil
@@ -136,6 +144,20 @@ func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, 
 	l.health.observe(t, a, v, credential)
 }
 
+// Reserve takes the fleet's slots for an attempt that is a probe, and reports whether
+// it may go on; the admission gives them back. Where the bus is away it may: the node
+// goes by its own slots.
+func (l *Link) Reserve(ctx context.Context, t *decide.Target, a *decide.Admission) bool {
+	return l.probes.reserve(ctx, t, a)
+}
+
+// Alone reports whether the bus is away: the node then knows only what it sees itself
+// and what it was told before.
+func (l *Link) Alone() bool {
+	c := l.conn.Load()
+	return c == nil || !c.nc.IsConnected()
+}
+
 // Run connects and follows the bus until ctx ends. It does not return earlier: a
 // bus that is away is waited for.
 func (l *Link) Run(ctx context.Context) error {
@@ -159,20 +181,22 @@ func (l *Link) Run(ctx context.Context) error {
 	defer patience.Stop()
 
 	// A request that waits for an answer must not keep the node from stopping.
-	defer context.AfterFunc(ctx, nc.Close)()
+	defer context.AfterFunc(ctx, func() { <-l.probes.done; nc.Close() })()
+	l.conn.Store(&connection{nc, js})
+	config := &follower{link: l, js: js, name: node.ConfigStream, from: jetstream.DeliverLastPerSubjectPolicy, caughtUp: l.config,
+		handle: func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }}
+	log := &follower{link: l, js: js, name: node.HealthStream, from: jetstream.DeliverAllPolicy, caughtUp: l.replayed,
+		handle: func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }, anew: l.health.outbox.LogLost}
 	var wg sync.WaitGroup
-	l.synced.Add(2)
-	wg.Go(func() { l.synced.Wait(); close(l.replayed) })
-	for _, f := range []*follower{
-		{link: l, js: js, name: node.ConfigStream, from: jetstream.DeliverLastPerSubjectPolicy,
-			handle: func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }},
-		{link: l, js: js, name: node.HealthStream, from: jetstream.DeliverAllPolicy,
-			handle: func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }, anew: l.board.ForgetOwn},
-	} {
-		wg.Go(func() { f.run(ctx) })
-	}
+	wg.Go(func() { config.run(ctx) })
+	wg.Go(func() {
+		// Policies first: each folds the whole log, as it does on the nodes that heard it.
+		<-l.config
+		log.run(ctx)
+	})
 	wg.Go(func() { l.clock.follow(ctx, js) })
-	wg.Go(func() { l.health.publish(ctx, js) })
+	wg.Go(func() { l.health.publish(ctx, nc, js) })
+	wg.Go(func() { l.probes.run(ctx, js) })
 	wg.Wait()
 	return nil
 }
@@ -184,11 +208,11 @@ func (l *Link) connect() (*nats.Conn, error) {
 		nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				l.cfg.Log.Warn("bus lost", "node", l.cfg.Node, "error", err)
+				l.cfg.Log.Warn("bus lost: this node goes on with its configuration and with what it sees of targets itself", "node", l.cfg.Node, "error", err)
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
-			l.cfg.Log.Info("bus back", "node", l.cfg.Node)
+			l.cfg.Log.Info("bus back", "node", l.cfg.Node, "untold_events", l.health.outbox.Waiting())
 			l.reconnects.broadcast()
 		}),
 	}

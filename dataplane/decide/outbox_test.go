@@ -1,0 +1,137 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// outboxOf returns an outbox and a target whose results it takes.
+func outboxOf() (*Outbox, *Target) {
+	r := route(1)
+	return NewOutbox("n", uuid.New), r.Targets[0]
+}
+
+func observe(o *Outbox, target *Target, status int, secs float64) bool {
+	a := target.Health.Admit(at(secs), 0)
+	defer a.Release()
+	return o.Observe(target, &a, verdict(status), "", at(secs))
+}
+
+func TestOutboxTellsUntilEchoed(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	if observe(o, target, 200, 0) || observe(o, target, 404, 0) || observe(o, target, 400, 0) {
+		t.Fatal("nothing of this is health")
+	}
+	for range 3 {
+		if !observe(o, target, 500, 0) {
+			t.Fatal("a failure is due")
+		}
+	}
+	due := o.Due(at(0.02))
+	if len(due) != 1 || due[0].Count != 3 || due[0].AgeMillis != 20 || due[0].BeganMillisAgo != 20 {
+		t.Fatalf("got %+v, want one event of three", due)
+	}
+	observe(o, target, 500, 0.03)
+	if more := o.Due(at(0.04)); len(more) != 1 || more[0].Count != 1 || more[0].ID == due[0].ID {
+		t.Fatalf("got %+v: what happens after the sending is another event", more)
+	}
+	if again := o.Due(at(5)); len(again) != 0 {
+		t.Fatalf("sent again too soon: %+v", again)
+	}
+	again := o.Due(at(5.02))
+	if len(again) != 1 || again[0].ID != due[0].ID || again[0].AgeMillis != 5020 {
+		t.Fatalf("got %+v, want the first once more", again)
+	}
+	o.NotSent(again...)
+	if again = o.Due(at(5.03)); len(again) != 1 {
+		t.Fatalf("got %+v: it could not be sent", again)
+	}
+	o.Echoed(due[0].ID)
+	if o.Waiting() != 1 || len(o.Due(at(5.035))) != 0 || len(o.Due(at(5.05))) != 1 {
+		t.Fatal("only what was not echoed is sent again")
+	}
+	o.LogLost()
+	if len(o.Due(at(5.06))) != 1 {
+		t.Fatal("a log that was lost echoes nothing")
+	}
+}
+
+// Different things stay apart, and so do equal ones that are a second apart.
+func TestOutboxGathersEqualEventsOnly(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	observe(o, target, 500, 0)
+	observe(o, target, 502, 0.5)
+	observe(o, target, 529, 0.5)
+	observe(o, target, 500, 1)
+	due := o.Due(at(1))
+	if len(due) != 3 || due[0].Count != 2 || due[1].Kind != node.HealthOverloaded || due[2].Count != 1 {
+		t.Fatalf("%+v", due)
+	}
+}
+
+// What nobody can be told in time is not gone by; and what waits has a bound.
+func TestOutboxGivesUp(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	for range 10 {
+		observe(o, target, 500, 0)
+	}
+	if h := target.Health.Health(); h.At(at(1)) != StandingCooling {
+		t.Fatal("own events count at once")
+	}
+	if len(o.Due(at(3600))) != 1 || len(o.Due(at(3601))) != 0 || o.Waiting() != 0 {
+		t.Fatal("told after an hour")
+	}
+	if h := target.Health.Health(); h.active {
+		t.Fatal("still goes by what it will tell nobody")
+	}
+	for i := range maxUntold + 10 {
+		observe(o, target, 500, 4000+2*float64(i))
+	}
+	if o.Waiting() != maxUntold || len(target.Health.Cell.own) != maxUntold {
+		t.Fatalf("%d events wait", o.Waiting())
+	}
+}
+
+// A caller who sends a new token with every request fills neither the log nor another
+// organization's share of it, and is cooled down all the same.
+func TestOutboxBoundsEventsOfOwnCredentials(t *testing.T) {
+	t.Parallel()
+	o := NewOutbox("n", uuid.New)
+	seat := func(org byte) *Target {
+		board := NewBoard()
+		key := HealthKey{OrganizationID: uuid.UUID{org}, UpstreamModel: "m"}
+		return &Target{Provider: &Provider{Dialect: llm.Messages, Auth: PassthroughAuth}, Cooldown: node.DefaultCooldown(),
+			Health: board.Cell(key).View(node.DefaultCooldown()), board: board}
+	}
+	one, other := seat(1), seat(2)
+	reject := func(target *Target, credential string, secs float64) {
+		a := target.Health.Admit(at(secs), 0)
+		o.Observe(target, &a, verdict(401), credential, at(secs))
+	}
+	for range 10 * ownPerSecond {
+		reject(one, uuid.NewString(), 0.5)
+	}
+	reject(one, "last", 0.5)
+	reject(other, "x", 0.5)
+	due := o.Due(at(0.5))
+	if len(due) != ownPerSecond+1 || due[len(due)-1].OrganizationID != other.Health.Cell.Key.OrganizationID {
+		t.Errorf("%d events told, want %d and one of the other organization", len(due), ownPerSecond)
+	}
+	if h := one.OwnHealth("last").Health(); h.At(at(1)) != StandingCooling {
+		t.Error("what is not told must still hold on this node")
+	}
+	reject(one, "next", 1)
+	if due := o.Due(at(1)); len(due) != 1 {
+		t.Errorf("%d events told in the next second", len(due))
+	}
+	if one.Health.Health().active {
+		t.Error("a caller's credential concerns nobody else")
+	}
+}
