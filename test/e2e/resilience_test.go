@@ -62,14 +62,22 @@ func TestDamagedFileOnDiskIsPassedOver(t *testing.T) {
 // not answer, and points e at it.
 func alone(t *testing.T, e *env.Env) {
 	t.Helper()
+	began := time.Now()
+	n := node(t, e, "node-1", "nats://127.0.0.1:1")
+	within(t, 2*time.Second, "the node to be ready", n.Ready)
+	t.Logf("ready after %v", time.Since(began))
+}
+
+// node starts a node of its own with the system's keys and folder, and points e at it.
+func node(t *testing.T, e *env.Env, name, busURL string) *dataplane.Node {
+	t.Helper()
 	keys, err := dev.LoadKeys(e.Options.DataDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	n, err := dataplane.New(dataplane.Config{
-		Name: "node-1", NATSURL: "nats://127.0.0.1:1", SigningKey: keys.Signing.Public().(ed25519.PublicKey), SealKey: keys.Seal,
-		Dir:   filepath.Join(e.Options.DataDir, "nodes", "node-1"),
+		Name: name, NATSURL: busURL, SigningKey: keys.Signing.Public().(ed25519.PublicKey), SealKey: keys.Seal,
+		Dir:   filepath.Join(e.Options.DataDir, "nodes", name),
 		Guard: upstream.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	if err != nil {
@@ -88,9 +96,8 @@ func alone(t *testing.T, e *env.Env) {
 			t.Error(err)
 		}
 	})
-	within(t, 2*time.Second, "the node to be ready", n.Ready)
-	t.Logf("ready after %v", time.Since(began))
 	e.Info.GatewayURLs = []string{"http://" + listener.Addr().String()}
+	return n
 }
 
 // natsServer is a NATS server that can be stopped and started again on its port.
