@@ -102,11 +102,12 @@ func standing(t *testing.T, e *env.Env, key decide.HealthKey, want decide.Standi
 
 // crowd is many callers at once on all nodes.
 type crowd struct {
-	served chan string // the target's position, of every answer
+	mu     sync.Mutex
+	served map[string]int // by status and the target's position
 	wait   sync.WaitGroup
 }
 
-// ask sends n requests to each node; ctx is the callers'.
+// ask sends n requests to each node, and leaves with ctx.
 func (c *crowd) ask(ctx context.Context, e *env.Env, n int) {
 	for i := range n * len(e.Info.GatewayURLs) {
 		c.wait.Go(func() {
@@ -116,9 +117,24 @@ func (c *crowd) ask(ctx context.Context, e *env.Env, n int) {
 			}
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
-			c.served <- fmt.Sprintf("%d %s", resp.StatusCode, resp.Header.Get("X-Bd-Provider-Route-Attempt"))
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.served == nil {
+				c.served = map[string]int{}
+			}
+			c.served[fmt.Sprintf("%d %s", resp.StatusCode, resp.Header.Get("X-Bd-Provider-Route-Attempt"))]++
 		})
 	}
+}
+
+// others waits until n callers were served, all by the second target.
+func (c *crowd) others(t *testing.T, n int) {
+	t.Helper()
+	within(t, 10*time.Second, fmt.Sprintf("%d callers to be served by the second target", n), func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.served["200 2"] == n && len(c.served) == 1
+	})
 }
 
 // Whatever a fleet asks of a target that recovers, its provider has three requests
@@ -129,31 +145,31 @@ func TestThreeProbesAtATimeFromTheWholeFleet(t *testing.T) {
 	upstream := newCounting(t)
 	key := recovering(t, e, upstream)
 
-	callers := crowd{served: make(chan string, 1000)}
+	var callers crowd
 	leaving, leave := context.WithCancel(t.Context())
 	callers.ask(leaving, e, 8)
-	for range 5*8 - 3 {
-		if got := <-callers.served; got != "200 2" {
-			t.Fatalf("got %q, want the second target's answer", got)
-		}
-	}
+	callers.others(t, 5*8-3)
 	if now, most := upstream.count(); now != 3 || most != 3 {
 		t.Fatalf("%d requests at the recovering provider, at most %d, want 3", now, most)
 	}
 	leave()
 	within(t, 5*time.Second, "the provider to see the callers leave", func() bool { now, _ := upstream.count(); return now == 0 })
 
-	stayed := 0
-	within(t, 5*time.Second, "the slots to come back", func() bool {
-		callers.ask(t.Context(), e, 1)
-		stayed += 5
-		for {
-			now, _ := upstream.count()
-			if now+len(callers.served) == stayed {
-				return now == 3
-			}
+	asked := 5*8 - 3
+	for now := 0; now < 3; now, _ = upstream.count() {
+		if asked > 2000 {
+			t.Fatal("the slots of callers who left do not come back")
 		}
-	})
+		before, _ := upstream.count()
+		callers.ask(t.Context(), e, 1)
+		asked += 5
+		within(t, 5*time.Second, "callers to be served or to probe", func() bool {
+			callers.mu.Lock()
+			defer callers.mu.Unlock()
+			now, _ := upstream.count()
+			return now >= before && now+callers.served["200 2"] == asked
+		})
+	}
 	close(upstream.letGo)
 	callers.wait.Wait()
 	if _, most := upstream.count(); most != 3 {
@@ -175,13 +191,9 @@ func TestThreeProbesANodeWithTheBusAway(t *testing.T) {
 			return !strings.Contains(string(e.Call(node, "/readyz", "", nil).Body), "bus is away")
 		})
 	})
-	callers := crowd{served: make(chan string, 1000)}
+	var callers crowd
 	callers.ask(t.Context(), e, 8)
-	for range 2*8 - 6 {
-		if got := <-callers.served; got != "200 2" {
-			t.Fatalf("got %q, want the second target's answer", got)
-		}
-	}
+	callers.others(t, 2*8-6)
 	close(upstream.letGo)
 	callers.wait.Wait()
 	if _, most := upstream.count(); most != 6 {
