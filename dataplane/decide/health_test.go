@@ -356,6 +356,9 @@ func TestEventsToldLate(t *testing.T) {
 		h = h.Apply(late(1, node.HealthFailure), p)
 	}
 	check(t, h, 100, StandingHealthy)
+	if got := h.Apply(late(70, node.HealthFailure), p); got.active {
+		t.Error("a failure of more than a window ago was counted as the tenth")
+	}
 	h = h.Apply(late(1, node.HealthFailure), p)
 	check(t, h, 128.9, StandingCooling)
 	// A probe that failed so long ago that its cooldown is over escalates nothing.
@@ -488,6 +491,32 @@ func TestThreeProbesAtATime(t *testing.T) {
 	}
 	if a := v.Admit(at(63.1), 0); !a.OK {
 		t.Fatal("never asks again")
+	}
+}
+
+// An attempt with a caller's own credential may hold a slot of two records, and of the
+// fleet for each; all come back, once.
+func TestReleaseGivesEverythingBackOnce(t *testing.T) {
+	t.Parallel()
+	board := NewBoard()
+	everyone, own := board.Cell(HealthKey{}), board.Cell(HealthKey{Credential: "h"})
+	var released []string
+	probe := func(c *Cell, name string) Admission {
+		v := c.View(node.DefaultCooldown())
+		c.Own(happened{0, node.HealthRateLimited, 0, -1}.event())
+		a := v.Admit(at(31), 0)
+		a.Leased(func() { released = append(released, name) })
+		return a
+	}
+	a, b := probe(everyone, "everyone"), probe(own, "own")
+	a.Own = &b
+	if !a.Probing() || everyone.probes != 1 || own.probes != 1 {
+		t.Fatal("no slots taken")
+	}
+	a.Release()
+	a.Release()
+	if everyone.probes != 0 || own.probes != 0 || len(released) != 2 {
+		t.Errorf("got %d and %d slots held, released %v", everyone.probes, own.probes, released)
 	}
 }
 

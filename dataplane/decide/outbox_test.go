@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/node"
@@ -72,6 +73,65 @@ func TestOutboxGathersEqualEventsOnly(t *testing.T) {
 	due := o.Due(at(1))
 	if len(due) != 3 || due[0].Count != 2 || due[1].Kind != node.HealthOverloaded || due[2].Count != 1 {
 		t.Fatalf("%+v", due)
+	}
+}
+
+// By when its request began a report is told from a late one, on this node and on the
+// others.
+func TestOutboxSaysWhenTheRequestBegan(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	early := target.Health.Admit(at(0), 0)
+	observe(o, target, 429, 1) // cools until 31
+	probe := target.Health.Admit(at(32), 0)
+	o.Observe(target, &early, verdict(500), "", at(33))
+	if h := target.Health.Health(); h.level != 0 {
+		t.Fatal("a request that began before the cooldown escalated it")
+	}
+	o.Observe(target, &probe, verdict(500), "", at(35))
+	if h := target.Health.Health(); h.level != 1 {
+		t.Fatal("a probe that failed did not")
+	}
+	due := o.Due(at(36))
+	if len(due) != 3 || due[1].BeganMillisAgo != 36_000 || due[1].AgeMillis != 3_000 || due[2].BeganMillisAgo != 4_000 || due[2].AgeMillis != 1_000 {
+		t.Fatalf("%+v", due)
+	}
+}
+
+// A result of a caller's own record is judged by when that record admitted it, which
+// may have been in another episode than the target's.
+func TestOutboxReportsOwnCredentialsByTheirOwnAdmission(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	target.Provider.Auth, target.board = PassthroughAuth, NewBoard()
+	a := target.Health.Admit(at(0), 0)
+	o.Observe(target, &a, verdict(429), "h", at(0)) // cools until 30
+	ask := func(secs float64) *Admission {
+		a := target.Health.Admit(at(secs), 0)
+		own := target.OwnHealth("h").Admit(at(secs), 0)
+		if !own.OK || !own.Probe() {
+			t.Fatalf("at %v: %+v", secs, own)
+		}
+		a.Own = &own
+		return &a
+	}
+	probe := ask(31)
+	o.Observe(target, probe, verdict(200), "h", at(32))
+	o.Observe(target, probe, verdict(500), "h", at(33)) // concerns everyone, and is no probe of theirs
+	probe.Own.Episode = 7
+	o.Observe(target, probe, verdict(429), "h", at(33))
+	probe.Own.Episode = 8
+	o.Observe(target, probe, verdict(429), "h", at(33))
+	var kinds []node.HealthKind
+	for _, e := range o.Due(at(33)) {
+		kinds = append(kinds, e.Kind)
+		if (e.Credential == "") != (e.Kind == node.HealthFailure) {
+			t.Errorf("%+v", e)
+		}
+	}
+	want := []node.HealthKind{node.HealthRateLimited, node.HealthProbeOK, node.HealthFailure, node.HealthRateLimited, node.HealthRateLimited}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Error(diff)
 	}
 }
 
