@@ -158,6 +158,29 @@ func TestReturningTargetsAreAskedLast(t *testing.T) {
 	}
 }
 
+// One caller's traffic is no crowd: their seat is back at once, not for a tenth of what
+// they ask.
+func TestAnOwnCredentialReturnsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := route(1)
+	target := r.Targets[0]
+	target.Provider.Auth, target.board = PassthroughAuth, NewBoard()
+	c := target.OwnCell("h", now)
+	c.Fold(happened{-11, node.HealthRateLimited, 0, 10}.event())
+	for range 3 {
+		c.Fold(own(-1, node.HealthProbeOK))
+	}
+	run := NewRun(r, llm.Chat, 9<<60, "h")
+	if _, _, ok := run.Next(now); !ok || run.Attempts != nil || len(run.later) != 0 {
+		t.Errorf("%+v", run)
+	}
+	run = NewRun(r, llm.Chat, 9<<60, "h")
+	run.at = 0
+	if got := run.admit(target, now, 0.99); !got.OK {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestRetryWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
