@@ -358,8 +358,10 @@ func TestEventsToldLate(t *testing.T) {
 	check(t, h, 100, StandingHealthy)
 	h = h.Apply(late(1, node.HealthFailure), p)
 	check(t, h, 128.9, StandingCooling)
-	h = fold(Health{}, failures(8, 99, 0)...).Apply(late(70, node.HealthFailure), p).Apply(late(0, node.HealthFailure), p)
-	check(t, h, 100, StandingHealthy) // nine of this minute
+	long := p
+	long.FirstSecs = 300
+	h = fold(Health{}, failures(9, 99, 0)...).Apply(late(70, node.HealthFailure), long)
+	check(t, h, 100, StandingHealthy) // nine of this minute, and one that would cool for longer than it is old
 	// A probe that failed so long ago that its cooldown is over escalates nothing.
 	h = fold(Health{}, happened{0, node.HealthRateLimited, 0, 10})
 	if got := h.Apply(late(61, node.HealthFailure), p); got.level != 0 || got.episode != h.episode {
