@@ -103,7 +103,7 @@ func TestOutboxSaysWhenTheRequestBegan(t *testing.T) {
 func TestOutboxReportsOwnCredentialsByTheirOwnAdmission(t *testing.T) {
 	t.Parallel()
 	o, target := outboxOf()
-	target.Provider.Auth, target.board = PassthroughAuth, NewBoard()
+	target.Provider.Auth, target.board = ClaudeOAuth, NewBoard()
 	a := target.Health.Admit(at(0), 0)
 	o.Observe(target, &a, verdict(429), "h", at(0)) // cools until 30
 	ask := func(secs float64) *Admission {
@@ -167,7 +167,7 @@ func TestOutboxBoundsEventsOfOwnCredentials(t *testing.T) {
 	seat := func(org byte) *Target {
 		board := NewBoard()
 		key := HealthKey{OrganizationID: uuid.UUID{org}, UpstreamModel: "m"}
-		return &Target{Provider: &Provider{Dialect: llm.Messages, Auth: PassthroughAuth}, Cooldown: node.DefaultCooldown(),
+		return &Target{Provider: &Provider{Endpoints: takes(llm.Messages), Auth: ClaudeOAuth}, Cooldown: node.DefaultCooldown(),
 			Health: board.Cell(key).View(node.DefaultCooldown()), board: board}
 	}
 	one, other := seat(1), seat(2)

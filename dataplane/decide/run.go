@@ -39,8 +39,8 @@ type Run struct {
 	route    *Route
 	dialect  llm.Dialect
 	seed     uint64    // derived from the request; the only source of chance
-	own      string    // the keyed hash of the caller's own credential; empty: none came
-	missing  bool      // a passthrough target was reached without one
+	own      Own       // the caller's own credential
+	missing  Vendor    // of a passthrough target that was reached without one of its own
 	at       int       // the target to look at next
 	later    []*Target // targets whose traffic is still returning: asked if no other serves
 	tries    int       // of the current target
@@ -48,9 +48,8 @@ type Run struct {
 	Attempts []Attempt
 }
 
-// NewRun starts at the first target.
-// own is the keyed hash of the caller's own upstream credential, or empty.
-func NewRun(route *Route, dialect llm.Dialect, seed uint64, own string) Run {
+// NewRun starts at the first target. own is the caller's own upstream credential.
+func NewRun(route *Route, dialect llm.Dialect, seed uint64, own Own) Run {
 	return Run{route: route, dialect: dialect, seed: seed, own: own}
 }
 
@@ -66,10 +65,10 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 			r.skipped(t, reason, 0)
 			continue
 		}
-		if t.Passthrough() && r.own == "" {
+		if t.Passthrough() && r.own.For(t) == "" {
 			// Going on would answer with another account than the caller's tool asked for.
 			r.skipped(t, CredentialMissing, 0)
-			r.missing = true
+			r.missing = t.Provider.Auth.Vendor()
 			return nil, Admission{}, false
 		}
 		admission := r.admit(t, now, chance)
@@ -105,7 +104,7 @@ func (r *Run) look() (t *Target, chance float64, ok bool) {
 func (r *Run) admit(t *Target, now time.Time, chance float64) Admission {
 	var own *Admission
 	if t.Passthrough() {
-		if v := t.OwnHealth(r.own); v != nil {
+		if v := t.OwnHealth(r.own.For(t)); v != nil {
 			a := v.Admit(now, 0) // one caller's traffic is no crowd
 			if !a.OK {
 				a.Reason = CredentialCooling
@@ -132,7 +131,7 @@ func (r *Run) unfit(t *Target) Reason {
 	if t.Unservable != "" {
 		return t.Unservable
 	}
-	if t.Provider.Dialect != r.dialect {
+	if t.Provider.Endpoints[r.dialect] == nil {
 		return WrongDialect
 	}
 	return ""
@@ -224,9 +223,9 @@ const maxRetryAfter = 300
 // the status that every attempt had in common, else 502. Targets that the
 // configuration keeps out count only when there is no other.
 func (r *Run) Exhausted() Exhausted {
-	if r.missing {
+	if r.missing != NoVendor {
 		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
-			Message: "this route uses your own subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
+			Message: "this route uses your own " + r.missing.String() + " subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
 	}
 	slices.SortStableFunc(r.Attempts, func(a, b Attempt) int { return a.Position - b.Position })
 	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -18,11 +19,19 @@ func route(n int) *Route {
 	for i := range n {
 		model := string(rune('a' + i))
 		r.Targets = append(r.Targets, &Target{
-			Position: i + 1, Provider: &Provider{Name: "p" + model, Dialect: llm.Chat}, UpstreamModel: model,
+			Position: i + 1, Provider: &Provider{Name: "p" + model, Endpoints: takes(llm.Chat)}, UpstreamModel: model,
 			Cooldown: node.DefaultCooldown(), Health: board.Cell(HealthKey{UpstreamModel: model}).View(node.DefaultCooldown()),
 		})
 	}
 	return r
+}
+
+// takes are the endpoints of a provider that takes the dialects.
+func takes(dialects ...llm.Dialect) (e Endpoints) {
+	for _, d := range dialects {
+		e[d] = new(url.URL)
+	}
+	return e
 }
 
 // answer is what a target is scripted to say.
@@ -32,7 +41,7 @@ func verdict(status int) Verdict {
 
 // walk runs the route against one status per target; 0 is cooling down.
 func walk(r *Route, statuses ...int) (*Run, []int) {
-	run := NewRun(r, llm.Chat, 1, "")
+	run := NewRun(r, llm.Chat, 1, Own{})
 	var asked []int
 	for {
 		t, _, ok := run.Next(now)
@@ -52,7 +61,7 @@ func TestRunTriesInOrderAndSkips(t *testing.T) {
 	t.Parallel()
 	r := route(4)
 	r.Targets[0].Unservable = TargetDisabled
-	r.Targets[2].Provider.Dialect = llm.Messages
+	r.Targets[2].Provider.Endpoints = takes(llm.Messages)
 	run, asked := walk(r, 0, 503, 0, 200)
 	if diff := cmp.Diff([]int{2, 4}, asked); diff != "" {
 		t.Error(diff)
@@ -93,7 +102,7 @@ func TestExhausted(t *testing.T) {
 		"CoolingAndDisabled": {func(r *Route) { cooling(r, 0, 12); r.Targets[1].Unservable = TargetDisabled }, []int{0, 0}, 429, 12},
 		"AllDisabled":        {func(r *Route) { r.Targets[0].Unservable, r.Targets[1].Unservable = TargetDisabled, ProviderDisabled }, []int{0, 0}, 502, 0},
 		"WrongDialect": {func(r *Route) {
-			r.Targets[0].Provider.Dialect, r.Targets[1].Provider.Dialect = llm.Messages, llm.Messages
+			r.Targets[0].Provider.Endpoints, r.Targets[1].Provider.Endpoints = takes(llm.Messages), takes(llm.Messages)
 		}, []int{0, 0}, 400, 0},
 		"RefusedAndFailed": {nil, []int{0, 503}, 502, 0},
 		"FailedAndRefused": {nil, []int{503, 0}, 502, 0},
@@ -129,7 +138,7 @@ func TestReturningTargetsAreAskedLast(t *testing.T) {
 		}
 	}
 	walk := func(r *Route, seed uint64) (asked []int, run Run) {
-		run = NewRun(r, llm.Chat, seed, "")
+		run = NewRun(r, llm.Chat, seed, Own{})
 		for {
 			target, _, ok := run.Next(now)
 			if !ok {
@@ -164,17 +173,17 @@ func TestAnOwnCredentialReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := route(1)
 	target := r.Targets[0]
-	target.Provider.Auth, target.board = PassthroughAuth, NewBoard()
+	target.Provider.Auth, target.board = ClaudeOAuth, NewBoard()
 	c := target.OwnCell("h", now)
 	c.Fold(happened{-11, node.HealthRateLimited, 0, 10}.event())
 	for range 3 {
 		c.Fold(own(-1, node.HealthProbeOK))
 	}
-	run := NewRun(r, llm.Chat, 9<<60, "h")
+	run := NewRun(r, llm.Chat, 9<<60, Own{Vendor: ClaudeOAuth.Vendor(), Hash: "h"})
 	if _, _, ok := run.Next(now); !ok || run.Attempts != nil || len(run.later) != 0 {
 		t.Errorf("%+v", run)
 	}
-	run = NewRun(r, llm.Chat, 9<<60, "h")
+	run = NewRun(r, llm.Chat, 9<<60, Own{Vendor: ClaudeOAuth.Vendor(), Hash: "h"})
 	run.at = 0
 	if got := run.admit(target, now, 0.99); !got.OK {
 		t.Errorf("%+v", got)
@@ -198,7 +207,7 @@ func TestRetryWaits(t *testing.T) {
 			r := route(1)
 			r.Targets[0].RetryOn429, r.Targets[0].RetryMaxWait = 2, c.maxWait
 			for seed := range uint64(50) {
-				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, "")
+				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, Own{})
 				target, _, _ := run.Next(now)
 				for range 2 {
 					wait, again := run.Retry(target, c.verdict)
@@ -227,7 +236,7 @@ func TestRunProperties(t *testing.T) {
 				target.Health.Cell.Own(own(0, node.HealthUsageLimit))
 			}
 		}
-		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), "")
+		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), Own{})
 		last := 0
 		for {
 			target, admission, ok := run.Next(now)
