@@ -395,11 +395,78 @@ func (e RouteHealthState) Valid() bool {
 	}
 }
 
+// Defines values for RouteHealthStatusReason.
+const (
+	RouteHealthStatusReasonAuthFailed     RouteHealthStatusReason = "auth_failed"
+	RouteHealthStatusReasonOverloaded     RouteHealthStatusReason = "overloaded"
+	RouteHealthStatusReasonProviderErrors RouteHealthStatusReason = "provider_errors"
+	RouteHealthStatusReasonRateLimited    RouteHealthStatusReason = "rate_limited"
+	RouteHealthStatusReasonUnavailable    RouteHealthStatusReason = "unavailable"
+	RouteHealthStatusReasonUsageLimit     RouteHealthStatusReason = "usage_limit"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthStatusReason enum.
+func (e RouteHealthStatusReason) Valid() bool {
+	switch e {
+	case RouteHealthStatusReasonAuthFailed:
+		return true
+	case RouteHealthStatusReasonOverloaded:
+		return true
+	case RouteHealthStatusReasonProviderErrors:
+		return true
+	case RouteHealthStatusReasonRateLimited:
+		return true
+	case RouteHealthStatusReasonUnavailable:
+		return true
+	case RouteHealthStatusReasonUsageLimit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RouteHealthStatusScope.
+const (
+	RouteHealthStatusScopeAllUsers          RouteHealthStatusScope = "all_users"
+	RouteHealthStatusScopeCurrentCredential RouteHealthStatusScope = "current_credential"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthStatusScope enum.
+func (e RouteHealthStatusScope) Valid() bool {
+	switch e {
+	case RouteHealthStatusScopeAllUsers:
+		return true
+	case RouteHealthStatusScopeCurrentCredential:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RouteHealthStatusState.
+const (
+	RouteHealthStatusStateRecovering RouteHealthStatusState = "recovering"
+	RouteHealthStatusStateSuspended  RouteHealthStatusState = "suspended"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthStatusState enum.
+func (e RouteHealthStatusState) Valid() bool {
+	switch e {
+	case RouteHealthStatusStateRecovering:
+		return true
+	case RouteHealthStatusStateSuspended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ServingStatus.
 const (
 	ServingStatusDisabled              ServingStatus = "disabled"
 	ServingStatusProviderDisabled      ServingStatus = "provider_disabled"
 	ServingStatusProviderModelDisabled ServingStatus = "provider_model_disabled"
+	ServingStatusProviderNotServing    ServingStatus = "provider_not_serving"
 )
 
 // Valid indicates whether the value is a known member of the ServingStatus enum.
@@ -410,6 +477,8 @@ func (e ServingStatus) Valid() bool {
 	case ServingStatusProviderDisabled:
 		return true
 	case ServingStatusProviderModelDisabled:
+		return true
+	case ServingStatusProviderNotServing:
 		return true
 	default:
 		return false
@@ -677,8 +746,7 @@ type KeyKind string
 // MappingSource Whether the row enables a model of the provider's catalog or was defined by hand.
 type MappingSource string
 
-// ModelMapping A model that is enabled on a provider, or a target of a route. Whether the nodes hold a target back at the moment is
-// not shown here yet.
+// ModelMapping A model that is enabled on a provider, or a target of a route.
 type ModelMapping struct {
 	BareAlias bool `json:"bare_alias"`
 
@@ -732,10 +800,14 @@ type ModelMapping struct {
 	ProviderName     string             `json:"provider_name"`
 
 	// RequestTimeoutSecs Seconds, as they apply: the row's own, else the provider's, else 120.
-	RequestTimeoutSecs    int                              `json:"request_timeout_secs"`
-	RetryOn429Count       int                              `json:"retry_on_429_count"`
-	RetryOn429MaxWaitSecs int                              `json:"retry_on_429_max_wait_secs"`
-	ServingStatus         nullable.Nullable[ServingStatus] `json:"serving_status"`
+	RequestTimeoutSecs    int `json:"request_timeout_secs"`
+	RetryOn429Count       int `json:"retry_on_429_count"`
+	RetryOn429MaxWaitSecs int `json:"retry_on_429_max_wait_secs"`
+
+	// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
+	// healthy, when no node answered within 150 ms, and for the moment that nodes need to take a changed policy.
+	RouteHealthStatus *RouteHealthStatus               `json:"route_health_status,omitempty"`
+	ServingStatus     nullable.Nullable[ServingStatus] `json:"serving_status"`
 
 	// Source Whether the row enables a model of the provider's catalog or was defined by hand.
 	Source MappingSource `json:"source"`
@@ -1151,6 +1223,32 @@ type RouteHealthResetResult struct {
 // RouteHealthState defines model for RouteHealthState.
 type RouteHealthState string
 
+// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
+// healthy, when no node answered within 150 ms, and for the moment that nodes need to take a changed policy.
+type RouteHealthStatus struct {
+	// Message One sentence for people.
+	//
+	// Example: Cooling down after repeated provider errors; recovers in 25 s
+	Message string                  `json:"message"`
+	Reason  RouteHealthStatusReason `json:"reason"`
+
+	// RecoversInSecs Seconds until the cooldown passes, rounded up; 0 while recovering.
+	RecoversInSecs int                    `json:"recovers_in_secs"`
+	Scope          RouteHealthStatusScope `json:"scope"`
+
+	// State `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
+	State RouteHealthStatusState `json:"state"`
+}
+
+// RouteHealthStatusReason defines model for RouteHealthStatus.Reason.
+type RouteHealthStatusReason string
+
+// RouteHealthStatusScope defines model for RouteHealthStatus.Scope.
+type RouteHealthStatusScope string
+
+// RouteHealthStatusState `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
+type RouteHealthStatusState string
+
 // RouteHealthTransition defines model for RouteHealthTransition.
 type RouteHealthTransition struct {
 	// AgeSecs How long ago, in whole seconds.
@@ -1163,8 +1261,8 @@ type RouteHealthTransition struct {
 	WindowSecs int `json:"window_secs"`
 }
 
-// ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, or the model is not enabled on
-// the provider (the 1:1 row is missing or disabled).
+// ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, the model is not enabled on the
+// provider (the 1:1 row is missing or disabled), or the provider's connection check fails and is enforced.
 type ServingStatus string
 
 // Token defines model for Token.
