@@ -142,10 +142,10 @@ func (a *attempt) whole() decide.Verdict {
 		return a.broken()
 	}
 	body := buf.Bytes()
-	switch kind := a.dialect.ReadAnswer(body); {
-	case len(body) > maxJudged, kind == llm.NoAnswer, kind == llm.RealAnswer && a.control.Stream:
+	switch cause := decide.WholeCause(a.dialect, a.control.Stream, body); {
+	case len(body) > maxJudged, cause == decide.NotAnAnswer:
 		return a.verdict(decide.NotAnAnswer, nil)
-	case kind == llm.ErrorAnswer:
+	case cause == decide.ErrorInside:
 		return a.verdict(decide.ErrorInside, body)
 	}
 	upstream.AnswerHeader(a.w.Header(), a.resp.Header, a.target.Passthrough())
