@@ -75,7 +75,7 @@ func (b *Bus) askHealth(ctx context.Context, organization uuid.UUID, patience ti
 	defer cancel()
 	for {
 		m, err := answers.NextMsgWithContext(ctx)
-		if err != nil || m.Header.Get("Status") == noResponders {
+		if err != nil {
 			return nil // time is up, or no node listens: what came is the answer
 		}
 		var r node.HealthReport
@@ -88,9 +88,6 @@ func (b *Bus) askHealth(ctx context.Context, organization uuid.UUID, patience ti
 		}
 	}
 }
-
-// noResponders is the status by which the server says that nobody listens.
-const noResponders = "503"
 
 // nodesOf names the nodes that acknowledged the organization's configuration.
 func (b *Bus) nodesOf(organization uuid.UUID) (names []string) {

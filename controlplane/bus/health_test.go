@@ -155,25 +155,24 @@ func TestGlanceIsShort(t *testing.T) {
 	if err := b.WaitLive(t.Context(), gone, 1, []string{"gone"}); err != nil {
 		t.Fatal(err)
 	}
-	// The quickest of a few, since a busy machine can delay any one.
-	quickest := func(org uuid.UUID) time.Duration {
+	// A busy machine can delay any one, so that the quickest of many counts.
+	within := func(org uuid.UUID, limit time.Duration) {
+		t.Helper()
 		best := time.Hour
-		for range 5 {
+		for giveUp := time.Now().Add(10 * time.Second); best > limit && time.Now().Before(giveUp); {
 			began := time.Now()
 			if report, err := b.Glance(t.Context(), org); err != nil || report != nil {
 				t.Fatalf("got %+v, %v", report, err)
 			}
 			best = min(best, time.Since(began))
 		}
-		return best
+		if best > limit {
+			t.Errorf("it never took less than %v", best)
+		}
 	}
-	if took := quickest(gone); took > 100*time.Millisecond {
-		t.Errorf("with nobody to ask it took %v", took)
-	}
+	within(gone, 100*time.Millisecond)
 	serve(t, b, nc, silent, "silent")
-	if took := quickest(silent); took > 300*time.Millisecond {
-		t.Errorf("with a silent node it took %v", took)
-	}
+	within(silent, 300*time.Millisecond)
 }
 
 // The listing of all nodes waits for each of them, and names those that are silent.

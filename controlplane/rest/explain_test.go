@@ -187,6 +187,9 @@ func TestExplainHealth(t *testing.T) {
 	full := report("node-1", provider, "gpt-5", node.PolicyHealth{Policy: strict, Judgement: node.Judgement{State: "half_open", Reason: "provider_errors", Multiplier: 2, Probes: 3}})
 	failing := []any{fields{"position": 1, "status": 500}}
 
+	healthy := report("node-2", provider, "gpt-5", node.PolicyHealth{Policy: strict, Judgement: node.Judgement{State: "healthy"}})
+	alone := report("node-1", provider, "gpt-5", node.PolicyHealth{Policy: strict, Judgement: cooling})
+
 	for _, c := range []struct {
 		name     string
 		reports  []node.HealthReport
@@ -200,6 +203,8 @@ func TestExplainHealth(t *testing.T) {
 		{"Probe", []node.HealthReport{recovering}, fields{"model": "strict"}, "1 gpt-5 tried ok->served probe_ok of all_users cools 0", true},
 		{"FailedProbe", []node.HealthReport{recovering}, fields{"model": "strict", "answers": failing}, "1 gpt-5 tried server_error->next_target failure of all_users cools 120", true},
 		{"NoProbeLeft", []node.HealthReport{full}, fields{"model": "strict"}, "1 gpt-5 skipped recovering", true},
+		{"NodesDiffer", []node.HealthReport{alone, healthy}, fields{"model": "strict"}, "1 gpt-5 skipped cooling_down", true},
+		{"NodesDifferTheOtherWay", []node.HealthReport{healthy, alone}, fields{"model": "strict"}, "1 gpt-5 skipped cooling_down", true},
 		{"NobodyAnswers", []node.HealthReport{}, fields{"model": "strict"}, "1 gpt-5 tried ok->served", false},
 	} {
 		if c.reports != nil {

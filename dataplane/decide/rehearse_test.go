@@ -151,12 +151,13 @@ func TestRehearsePassthrough(t *testing.T) {
 		"Limited":   {true, 429, []string{"1 rate_limited->0 rate_limited cools 30s own true", "2 ok->2"}},
 		"UsedUp":    {true, 402, []string{"1 usage_limit->0 usage_limit cools 5m0s own true", "2 ok->2"}},
 		"Rejected":  {true, 401, []string{"1 auth_rejected->0 auth_rejected cools 5m0s own true", "2 ok->2"}},
-		"Overload":  {true, 529, []string{"1 overloaded->0 overloaded cools 10s own false", "2 ok->2"}},
+		"Overload":  {true, 529, []string{"1 overloaded->0 overloaded cools 0s own false", "2 ok->2"}},
 		"ServerErr": {true, 500, []string{"1 server_error->0 failure cools 0s own false", "2 ok->2"}},
 	} {
 		r := route(2)
 		r.Targets[0].Provider.Auth = PassthroughAuth
-		r.Targets[0].board, r.Targets[0].Cooldown.FailureThreshold = NewBoard(), 2
+		// A threshold of 0 speaks of everyone only.
+		r.Targets[0].board, r.Targets[0].Cooldown.FailureThreshold = NewBoard(), 0
 		q := says([]int{c.status}, []int{200})
 		q.Own = c.own
 		got := Rehearse(r, q)
