@@ -188,6 +188,36 @@ type ClientInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
 	ClassifyResult(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ExplainRequestWithBody What the gateway would do with a request
+	//
+	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+	// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+	// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+	// 200 as asked.
+	//
+	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+	ExplainRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExplainRequest What the gateway would do with a request
+	//
+	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+	// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+	// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+	// 200 as asked.
+	//
+	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+	ExplainRequest(ctx context.Context, body ExplainRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRouteHealth See which targets cool down
 	//
 	// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -582,6 +612,56 @@ func (c *Client) ClassifyResultWithBody(ctx context.Context, contentType string,
 // Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
 func (c *Client) ClassifyResult(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewClassifyResultRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExplainRequestWithBody What the gateway would do with a request
+//
+// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+// 200 as asked.
+//
+// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+func (c *Client) ExplainRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExplainRequestRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExplainRequest What the gateway would do with a request
+//
+// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+// 200 as asked.
+//
+// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+func (c *Client) ExplainRequest(ctx context.Context, body ExplainRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExplainRequestRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1307,6 +1387,46 @@ func NewClassifyResultRequestWithBody(server string, contentType string, body io
 	}
 
 	operationPath := fmt.Sprintf("/api/llm-gateway/admin/classify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewExplainRequestRequest calls the generic ExplainRequest builder with application/json body
+func NewExplainRequestRequest(server string, body ExplainRequestJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewExplainRequestRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewExplainRequestRequestWithBody constructs an http.Request for the ExplainRequest method, with any body, and a specified content type
+func NewExplainRequestRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/explain")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -2169,6 +2289,36 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
 	ClassifyResultWithResponse(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*ClassifyResultResponse, error)
 
+	// ExplainRequestWithBodyWithResponse What the gateway would do with a request
+	//
+	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+	// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+	// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+	// 200 as asked.
+	//
+	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+	ExplainRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExplainRequestResponse, error)
+
+	// ExplainRequestWithResponse What the gateway would do with a request
+	//
+	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+	// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+	// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+	// 200 as asked.
+	//
+	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+	ExplainRequestWithResponse(ctx context.Context, body ExplainRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*ExplainRequestResponse, error)
+
 	// ListRouteHealthWithResponse See which targets cool down
 	//
 	// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -3021,6 +3171,110 @@ func (r ClassifyResultResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ClassifyResultResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExplainRequestResponse401Headers the declared response headers of an HTTP 401 response for ExplainRequest
+type ExplainRequestResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ExplainRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Explanation
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ExplainRequestResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExplainRequestResponse) GetJSON200() *Explanation {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ExplainRequestResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ExplainRequestResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ExplainRequestResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ExplainRequestResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ExplainRequestResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ExplainRequestResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ExplainRequestResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ExplainRequestResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ExplainRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExplainRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExplainRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExplainRequestResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -4637,6 +4891,48 @@ func (c *ClientWithResponses) ClassifyResultWithResponse(ctx context.Context, bo
 	return ParseClassifyResultResponse(rsp)
 }
 
+// ExplainRequestWithBodyWithResponse What the gateway would do with a request
+//
+// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+// 200 as asked.
+//
+// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+func (c *ClientWithResponses) ExplainRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExplainRequestResponse, error) {
+	rsp, err := c.ExplainRequestWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExplainRequestResponse(rsp)
+}
+
+// ExplainRequestWithResponse What the gateway would do with a request
+//
+// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
+// every target of the route with why it is skipped or what its answer means, and what the caller would get at the end.
+// No provider is asked and nothing is changed or recorded. A target for which no answer is given in `answers` answers
+// 200 as asked.
+//
+// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
+func (c *ClientWithResponses) ExplainRequestWithResponse(ctx context.Context, body ExplainRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*ExplainRequestResponse, error) {
+	rsp, err := c.ExplainRequest(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExplainRequestResponse(rsp)
+}
+
 // ListRouteHealthWithResponse See which targets cool down
 //
 // Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -5556,6 +5852,101 @@ func ParseClassifyResultResponse(rsp *http.Response) (*ClassifyResultResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ClassifyResultResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExplainRequestResponse parses an HTTP response from a ExplainRequestWithResponse call
+func ParseExplainRequestResponse(rsp *http.Response) (*ExplainRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExplainRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Explanation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ExplainRequestResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

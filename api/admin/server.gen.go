@@ -38,6 +38,9 @@ type ServerInterface interface {
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx echo.Context) error
+	// ExplainRequest What the gateway would do with a request
+	// (POST /api/llm-gateway/admin/explain)
+	ExplainRequest(ctx echo.Context) error
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx echo.Context) error
@@ -197,6 +200,15 @@ func (w *ServerInterfaceWrapper) ClassifyResult(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ClassifyResult(ctx)
+	return err
+}
+
+// ExplainRequest converts echo context to params.
+func (w *ServerInterfaceWrapper) ExplainRequest(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ExplainRequest(ctx)
 	return err
 }
 
@@ -517,6 +529,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/llm-gw/route-health", wrapper.ListRouteHealth, options.OperationMiddlewares["listRouteHealth"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/llm-gw/route-health/:provider_id/reset", wrapper.ResetRouteHealth, options.OperationMiddlewares["resetRouteHealth"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/classify", wrapper.ClassifyResult, options.OperationMiddlewares["classifyResult"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/explain", wrapper.ExplainRequest, options.OperationMiddlewares["explainRequest"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -1328,6 +1341,143 @@ func (response ClassifyResult422JSONResponse) VisitClassifyResultResponse(w http
 type ClassifyResult500JSONResponse struct{ InternalJSONResponse }
 
 func (response ClassifyResult500JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequestRequestObject struct {
+	Body *ExplainRequestJSONRequestBody
+}
+
+type ExplainRequestResponseObject interface {
+	VisitExplainRequestResponse(w http.ResponseWriter) error
+}
+
+type ExplainRequest200JSONResponse Explanation
+
+func (response ExplainRequest200JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ExplainRequest400JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ExplainRequest401JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ExplainRequest403JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ExplainRequest404JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest409JSONResponse struct{ ConflictJSONResponse }
+
+func (response ExplainRequest409JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ExplainRequest413JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ExplainRequest422JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainRequest500JSONResponse struct{ InternalJSONResponse }
+
+func (response ExplainRequest500JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3084,6 +3234,9 @@ type StrictServerInterface interface {
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx context.Context, request ClassifyResultRequestObject) (ClassifyResultResponseObject, error)
+	// ExplainRequest What the gateway would do with a request
+	// (POST /api/llm-gateway/admin/explain)
+	ExplainRequest(ctx context.Context, request ExplainRequestRequestObject) (ExplainRequestResponseObject, error)
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx context.Context, request ListRouteHealthRequestObject) (ListRouteHealthResponseObject, error)
@@ -3403,6 +3556,52 @@ func (sh *strictHandler) ClassifyResult(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ClassifyResultResponseObject); ok {
 		return validResponse.VisitClassifyResultResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ExplainRequest operation middleware
+func (sh *strictHandler) ExplainRequest(ctx echo.Context) error {
+	var request ExplainRequestRequestObject
+
+	var body ExplainRequestJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExplainRequest(ctx.Request().Context(), request.(ExplainRequestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExplainRequest")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ExplainRequestResponseObject); ok {
+		return validResponse.VisitExplainRequestResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

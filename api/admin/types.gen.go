@@ -11,6 +11,63 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AttemptClass.
+const (
+	AttemptClassAuthRejected   AttemptClass = "auth_rejected"
+	AttemptClassBadAnswer      AttemptClass = "bad_answer"
+	AttemptClassCanceled       AttemptClass = "canceled"
+	AttemptClassConnection     AttemptClass = "connection"
+	AttemptClassEntitlement    AttemptClass = "entitlement"
+	AttemptClassInternal       AttemptClass = "internal"
+	AttemptClassInvalidRequest AttemptClass = "invalid_request"
+	AttemptClassModelNotFound  AttemptClass = "model_not_found"
+	AttemptClassOk             AttemptClass = "ok"
+	AttemptClassOverloaded     AttemptClass = "overloaded"
+	AttemptClassRateLimited    AttemptClass = "rate_limited"
+	AttemptClassServerError    AttemptClass = "server_error"
+	AttemptClassTimeout        AttemptClass = "timeout"
+	AttemptClassUnknown        AttemptClass = "unknown"
+	AttemptClassUsageLimit     AttemptClass = "usage_limit"
+)
+
+// Valid indicates whether the value is a known member of the AttemptClass enum.
+func (e AttemptClass) Valid() bool {
+	switch e {
+	case AttemptClassAuthRejected:
+		return true
+	case AttemptClassBadAnswer:
+		return true
+	case AttemptClassCanceled:
+		return true
+	case AttemptClassConnection:
+		return true
+	case AttemptClassEntitlement:
+		return true
+	case AttemptClassInternal:
+		return true
+	case AttemptClassInvalidRequest:
+		return true
+	case AttemptClassModelNotFound:
+		return true
+	case AttemptClassOk:
+		return true
+	case AttemptClassOverloaded:
+		return true
+	case AttemptClassRateLimited:
+		return true
+	case AttemptClassServerError:
+		return true
+	case AttemptClassTimeout:
+		return true
+	case AttemptClassUnknown:
+		return true
+	case AttemptClassUsageLimit:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuthType.
 const (
 	AuthTypeAwsKeys              AuthType = "aws_keys"
@@ -173,6 +230,216 @@ func (e ErrorErrorType) Valid() bool {
 	case ErrorErrorTypeNotFoundError:
 		return true
 	case ErrorErrorTypePermissionError:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainAttemptOutcome.
+const (
+	ExplainAttemptOutcomeFailed  ExplainAttemptOutcome = "failed"
+	ExplainAttemptOutcomeSkipped ExplainAttemptOutcome = "skipped"
+)
+
+// Valid indicates whether the value is a known member of the ExplainAttemptOutcome enum.
+func (e ExplainAttemptOutcome) Valid() bool {
+	switch e {
+	case ExplainAttemptOutcomeFailed:
+		return true
+	case ExplainAttemptOutcomeSkipped:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainEndpoint.
+const (
+	ExplainEndpointChatCompletions ExplainEndpoint = "chat_completions"
+	ExplainEndpointMessages        ExplainEndpoint = "messages"
+	ExplainEndpointResponses       ExplainEndpoint = "responses"
+)
+
+// Valid indicates whether the value is a known member of the ExplainEndpoint enum.
+func (e ExplainEndpoint) Valid() bool {
+	switch e {
+	case ExplainEndpointChatCompletions:
+		return true
+	case ExplainEndpointMessages:
+		return true
+	case ExplainEndpointResponses:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainHealthKind.
+const (
+	ExplainHealthKindAuthRejected ExplainHealthKind = "auth_rejected"
+	ExplainHealthKindFailure      ExplainHealthKind = "failure"
+	ExplainHealthKindOverloaded   ExplainHealthKind = "overloaded"
+	ExplainHealthKindProbeOk      ExplainHealthKind = "probe_ok"
+	ExplainHealthKindRateLimited  ExplainHealthKind = "rate_limited"
+	ExplainHealthKindUsageLimit   ExplainHealthKind = "usage_limit"
+)
+
+// Valid indicates whether the value is a known member of the ExplainHealthKind enum.
+func (e ExplainHealthKind) Valid() bool {
+	switch e {
+	case ExplainHealthKindAuthRejected:
+		return true
+	case ExplainHealthKindFailure:
+		return true
+	case ExplainHealthKindOverloaded:
+		return true
+	case ExplainHealthKindProbeOk:
+		return true
+	case ExplainHealthKindRateLimited:
+		return true
+	case ExplainHealthKindUsageLimit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainHealthScope.
+const (
+	ExplainHealthScopeAllUsers          ExplainHealthScope = "all_users"
+	ExplainHealthScopeCurrentCredential ExplainHealthScope = "current_credential"
+)
+
+// Valid indicates whether the value is a known member of the ExplainHealthScope enum.
+func (e ExplainHealthScope) Valid() bool {
+	switch e {
+	case ExplainHealthScopeAllUsers:
+		return true
+	case ExplainHealthScopeCurrentCredential:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainOutcomeKind.
+const (
+	ExplainOutcomeKindBrokeOff   ExplainOutcomeKind = "broke_off"
+	ExplainOutcomeKindCallerLeft ExplainOutcomeKind = "caller_left"
+	ExplainOutcomeKindFailed     ExplainOutcomeKind = "failed"
+	ExplainOutcomeKindPassedOn   ExplainOutcomeKind = "passed_on"
+	ExplainOutcomeKindRefused    ExplainOutcomeKind = "refused"
+	ExplainOutcomeKindServed     ExplainOutcomeKind = "served"
+)
+
+// Valid indicates whether the value is a known member of the ExplainOutcomeKind enum.
+func (e ExplainOutcomeKind) Valid() bool {
+	switch e {
+	case ExplainOutcomeKindBrokeOff:
+		return true
+	case ExplainOutcomeKindCallerLeft:
+		return true
+	case ExplainOutcomeKindFailed:
+		return true
+	case ExplainOutcomeKindPassedOn:
+		return true
+	case ExplainOutcomeKindRefused:
+		return true
+	case ExplainOutcomeKindServed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainOutcomeOrigin.
+const (
+	ExplainOutcomeOriginGateway  ExplainOutcomeOrigin = "gateway"
+	ExplainOutcomeOriginProvider ExplainOutcomeOrigin = "provider"
+)
+
+// Valid indicates whether the value is a known member of the ExplainOutcomeOrigin enum.
+func (e ExplainOutcomeOrigin) Valid() bool {
+	switch e {
+	case ExplainOutcomeOriginGateway:
+		return true
+	case ExplainOutcomeOriginProvider:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainResolutionKind.
+const (
+	ExplainResolutionKindDirect     ExplainResolutionKind = "direct"
+	ExplainResolutionKindNone       ExplainResolutionKind = "none"
+	ExplainResolutionKindNotReached ExplainResolutionKind = "not_reached"
+	ExplainResolutionKindRoute      ExplainResolutionKind = "route"
+)
+
+// Valid indicates whether the value is a known member of the ExplainResolutionKind enum.
+func (e ExplainResolutionKind) Valid() bool {
+	switch e {
+	case ExplainResolutionKindDirect:
+		return true
+	case ExplainResolutionKindNone:
+		return true
+	case ExplainResolutionKindNotReached:
+		return true
+	case ExplainResolutionKindRoute:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainStepDecision.
+const (
+	ExplainStepDecisionNotReached ExplainStepDecision = "not_reached"
+	ExplainStepDecisionSkipped    ExplainStepDecision = "skipped"
+	ExplainStepDecisionTried      ExplainStepDecision = "tried"
+)
+
+// Valid indicates whether the value is a known member of the ExplainStepDecision enum.
+func (e ExplainStepDecision) Valid() bool {
+	switch e {
+	case ExplainStepDecisionNotReached:
+		return true
+	case ExplainStepDecisionSkipped:
+		return true
+	case ExplainStepDecisionTried:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExplainTryNext.
+const (
+	ExplainTryNextBrokeOff   ExplainTryNext = "broke_off"
+	ExplainTryNextCallerLeft ExplainTryNext = "caller_left"
+	ExplainTryNextNextTarget ExplainTryNext = "next_target"
+	ExplainTryNextPassedOn   ExplainTryNext = "passed_on"
+	ExplainTryNextServed     ExplainTryNext = "served"
+	ExplainTryNextTryAgain   ExplainTryNext = "try_again"
+)
+
+// Valid indicates whether the value is a known member of the ExplainTryNext enum.
+func (e ExplainTryNext) Valid() bool {
+	switch e {
+	case ExplainTryNextBrokeOff:
+		return true
+	case ExplainTryNextCallerLeft:
+		return true
+	case ExplainTryNextNextTarget:
+		return true
+	case ExplainTryNextPassedOn:
+		return true
+	case ExplainTryNextServed:
+		return true
+	case ExplainTryNextTryAgain:
 		return true
 	default:
 		return false
@@ -395,11 +662,78 @@ func (e RouteHealthState) Valid() bool {
 	}
 }
 
+// Defines values for RouteHealthStatusReason.
+const (
+	RouteHealthStatusReasonAuthFailed     RouteHealthStatusReason = "auth_failed"
+	RouteHealthStatusReasonOverloaded     RouteHealthStatusReason = "overloaded"
+	RouteHealthStatusReasonProviderErrors RouteHealthStatusReason = "provider_errors"
+	RouteHealthStatusReasonRateLimited    RouteHealthStatusReason = "rate_limited"
+	RouteHealthStatusReasonUnavailable    RouteHealthStatusReason = "unavailable"
+	RouteHealthStatusReasonUsageLimit     RouteHealthStatusReason = "usage_limit"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthStatusReason enum.
+func (e RouteHealthStatusReason) Valid() bool {
+	switch e {
+	case RouteHealthStatusReasonAuthFailed:
+		return true
+	case RouteHealthStatusReasonOverloaded:
+		return true
+	case RouteHealthStatusReasonProviderErrors:
+		return true
+	case RouteHealthStatusReasonRateLimited:
+		return true
+	case RouteHealthStatusReasonUnavailable:
+		return true
+	case RouteHealthStatusReasonUsageLimit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RouteHealthStatusScope.
+const (
+	RouteHealthStatusScopeAllUsers          RouteHealthStatusScope = "all_users"
+	RouteHealthStatusScopeCurrentCredential RouteHealthStatusScope = "current_credential"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthStatusScope enum.
+func (e RouteHealthStatusScope) Valid() bool {
+	switch e {
+	case RouteHealthStatusScopeAllUsers:
+		return true
+	case RouteHealthStatusScopeCurrentCredential:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RouteHealthStatusState.
+const (
+	RouteHealthStatusStateRecovering RouteHealthStatusState = "recovering"
+	RouteHealthStatusStateSuspended  RouteHealthStatusState = "suspended"
+)
+
+// Valid indicates whether the value is a known member of the RouteHealthStatusState enum.
+func (e RouteHealthStatusState) Valid() bool {
+	switch e {
+	case RouteHealthStatusStateRecovering:
+		return true
+	case RouteHealthStatusStateSuspended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ServingStatus.
 const (
 	ServingStatusDisabled              ServingStatus = "disabled"
 	ServingStatusProviderDisabled      ServingStatus = "provider_disabled"
 	ServingStatusProviderModelDisabled ServingStatus = "provider_model_disabled"
+	ServingStatusProviderNotServing    ServingStatus = "provider_not_serving"
 )
 
 // Valid indicates whether the value is a known member of the ServingStatus enum.
@@ -410,6 +744,56 @@ func (e ServingStatus) Valid() bool {
 	case ServingStatusProviderDisabled:
 		return true
 	case ServingStatusProviderModelDisabled:
+		return true
+	case ServingStatusProviderNotServing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SimulatedCause.
+const (
+	SimulatedCauseBadAnswer         SimulatedCause = "bad_answer"
+	SimulatedCauseCallerGone        SimulatedCause = "caller_gone"
+	SimulatedCauseConnection        SimulatedCause = "connection"
+	SimulatedCauseConnectionRefused SimulatedCause = "connection_refused"
+	SimulatedCauseTimeout           SimulatedCause = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the SimulatedCause enum.
+func (e SimulatedCause) Valid() bool {
+	switch e {
+	case SimulatedCauseBadAnswer:
+		return true
+	case SimulatedCauseCallerGone:
+		return true
+	case SimulatedCauseConnection:
+		return true
+	case SimulatedCauseConnectionRefused:
+		return true
+	case SimulatedCauseTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SimulatedPhase.
+const (
+	SimulatedPhaseAnswered SimulatedPhase = "answered"
+	SimulatedPhaseContent  SimulatedPhase = "content"
+	SimulatedPhaseStream   SimulatedPhase = "stream"
+)
+
+// Valid indicates whether the value is a known member of the SimulatedPhase enum.
+func (e SimulatedPhase) Valid() bool {
+	switch e {
+	case SimulatedPhaseAnswered:
+		return true
+	case SimulatedPhaseContent:
+		return true
+	case SimulatedPhaseStream:
 		return true
 	default:
 		return false
@@ -603,6 +987,9 @@ type ApiKeyUpdate struct {
 	Disabled   bool        `json:"disabled"`
 }
 
+// AttemptClass What an attempt's result means.
+type AttemptClass string
+
 // AuthType How the gateway identifies itself to the provider.
 //
 // | Value | Credential |
@@ -663,6 +1050,220 @@ type Error struct {
 // ErrorErrorType defines model for Error.Error.Type.
 type ErrorErrorType string
 
+// ExplainAttempt defines model for ExplainAttempt.
+type ExplainAttempt struct {
+	// DurationMs A real attempt's is what it took; here 0, or the whole time limit.
+	DurationMs     int64                 `json:"duration_ms"`
+	Message        *string               `json:"message,omitempty"`
+	Outcome        ExplainAttemptOutcome `json:"outcome"`
+	Position       int                   `json:"position"`
+	Provider       string                `json:"provider"`
+	Reason         string                `json:"reason"`
+	RetryAfterSecs *int                  `json:"retry_after_secs,omitempty"`
+	Status         *int                  `json:"status,omitempty"`
+	UpstreamModel  string                `json:"upstream_model"`
+}
+
+// ExplainAttemptOutcome defines model for ExplainAttempt.Outcome.
+type ExplainAttemptOutcome string
+
+// ExplainEndpoint The callers' endpoint. One that this version does not serve yet is explained as the 404 it gets.
+type ExplainEndpoint string
+
+// ExplainHealth defines model for ExplainHealth.
+type ExplainHealth struct {
+	// CoolsForSecs How long the target would then cool down by its own policy, rounded up; 0: it would not.
+	CoolsForSecs int               `json:"cools_for_secs"`
+	Kind         ExplainHealthKind `json:"kind"`
+
+	// Scope Whether it is noted for everyone or for the caller's own credential only.
+	Scope ExplainHealthScope `json:"scope"`
+}
+
+// ExplainHealthKind defines model for ExplainHealth.Kind.
+type ExplainHealthKind string
+
+// ExplainHealthScope Whether it is noted for everyone or for the caller's own credential only.
+type ExplainHealthScope string
+
+// ExplainOutcome defines model for ExplainOutcome.
+type ExplainOutcome struct {
+	// Attempts What `error.metadata.attempts` lists; empty unless `failed`.
+	Attempts []ExplainAttempt `json:"attempts"`
+
+	// Code The error's code; null where the error is the provider's own.
+	Code nullable.Nullable[string] `json:"code"`
+
+	// Headers The gateway's own headers of the answer, but for those that name the request.
+	//
+	// Example: {"x-bd-provider-failover-count":"1","x-bd-provider-route-attempt":"2","x-bd-provider-route-count":"4"}
+	Headers map[string]string `json:"headers"`
+
+	// Kind `served` by the target at `position`. `passed_on`: the provider's refusal as it is. `broke_off`: the stream ends in an
+	// error event after some content. `failed`: no target served. `refused`: by the gateway, before any target.
+	Kind ExplainOutcomeKind `json:"kind"`
+
+	// Message The error's message, or what is known of the provider's.
+	Message nullable.Nullable[string] `json:"message"`
+
+	// Origin Whose error it is; null where it is none.
+	Origin nullable.Nullable[ExplainOutcomeOrigin] `json:"origin"`
+
+	// Position The target that ended the request; null where none did.
+	Position nullable.Nullable[int] `json:"position"`
+
+	// RetryAfterSecs The error's `Retry-After`.
+	RetryAfterSecs nullable.Nullable[int] `json:"retry_after_secs"`
+
+	// Status The HTTP status that the caller gets; null where it has left.
+	Status nullable.Nullable[int] `json:"status"`
+}
+
+// ExplainOutcomeKind `served` by the target at `position`. `passed_on`: the provider's refusal as it is. `broke_off`: the stream ends in an
+// error event after some content. `failed`: no target served. `refused`: by the gateway, before any target.
+type ExplainOutcomeKind string
+
+// ExplainOutcomeOrigin Whose error it is; null where it is none.
+type ExplainOutcomeOrigin string
+
+// ExplainQuestion defines model for ExplainQuestion.
+type ExplainQuestion struct {
+	// Answers What targets answer. Several answers of one target are those to its tries in turn; the last is its answer to every
+	// further one.
+	Answers *[]SimulatedAnswer `json:"answers,omitempty"`
+
+	// ApiKeyId The gateway key that the caller sends. Default a valid one.
+	ApiKeyId *openapi_types.UUID `json:"api_key_id,omitempty"`
+	Endpoint *ExplainEndpoint    `json:"endpoint,omitempty"`
+
+	// IgnoreHealth Takes every target for healthy, and asks no node.
+	IgnoreHealth *bool `json:"ignore_health,omitempty"`
+
+	// Model What the caller puts in `model`.
+	//
+	// Example: demo
+	Model string `json:"model"`
+
+	// OwnCredential Whether the caller brings a credential of its own for the provider, as passthrough targets need.
+	OwnCredential *bool `json:"own_credential,omitempty"`
+
+	// Stream Whether the caller asks for a stream.
+	Stream *bool `json:"stream,omitempty"`
+}
+
+// ExplainResolution defines model for ExplainResolution.
+type ExplainResolution struct {
+	// Kind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
+	// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+	Kind ExplainResolutionKind `json:"kind"`
+
+	// Reason One sentence for people.
+	//
+	// Example: The route "demo" has 4 targets.
+	Reason string `json:"reason"`
+
+	// Route The route's name, as errors and logs have it.
+	Route nullable.Nullable[string] `json:"route"`
+}
+
+// ExplainResolutionKind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
+// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+type ExplainResolutionKind string
+
+// ExplainStep defines model for ExplainStep.
+type ExplainStep struct {
+	// CooldownReason Why it cools down, where that is the reason.
+	//
+	// Example: rate_limited
+	CooldownReason *string             `json:"cooldown_reason,omitempty"`
+	Decision       ExplainStepDecision `json:"decision"`
+
+	// Health What the last try would say of the target's health; null where it says nothing.
+	Health nullable.Nullable[ExplainHealth] `json:"health"`
+
+	// Position From 1, as `x-bd-provider-route-attempt` counts.
+	Position int `json:"position"`
+
+	// Probe It is one of the few requests that a recovering target gets.
+	Probe        bool               `json:"probe"`
+	ProviderId   openapi_types.UUID `json:"provider_id"`
+	ProviderName string             `json:"provider_name"`
+
+	// Reason Why it is skipped, as in an error's attempts.
+	//
+	// Example: cooling_down
+	Reason nullable.Nullable[string] `json:"reason"`
+
+	// RecoversInSecs When a skipped target can serve at the earliest; null where waiting does not help.
+	RecoversInSecs nullable.Nullable[int] `json:"recovers_in_secs"`
+	Tries          []ExplainTry           `json:"tries"`
+	UpstreamModel  string                 `json:"upstream_model"`
+}
+
+// ExplainStepDecision defines model for ExplainStep.Decision.
+type ExplainStepDecision string
+
+// ExplainTry defines model for ExplainTry.
+type ExplainTry struct {
+	// Class What an attempt's result means.
+	Class AttemptClass `json:"class"`
+
+	// Failover Whether another target may be tried after it.
+	Failover bool `json:"failover"`
+
+	// Message As in an error's attempts.
+	Message string `json:"message"`
+
+	// Next How the request goes on, or ends.
+	Next ExplainTryNext `json:"next"`
+
+	// RetryAfterSecs How long the provider asks to wait; null where it does not, or where it counts for nothing.
+	RetryAfterSecs nullable.Nullable[float64] `json:"retry_after_secs"`
+
+	// Status Null where no answer came.
+	Status nullable.Nullable[int] `json:"status"`
+
+	// WaitSecs How long it waits before `try_again`. A wait of about a second is between 0.8 and 1.2, by chance.
+	WaitSecs nullable.Nullable[float64] `json:"wait_secs"`
+}
+
+// ExplainTryNext How the request goes on, or ends.
+type ExplainTryNext string
+
+// Explanation defines model for Explanation.
+type Explanation struct {
+	Caller struct {
+		// Reason Why not: `disabled`, `expired` or `revoked`. The caller is not told.
+		Reason nullable.Nullable[string] `json:"reason"`
+
+		// Valid Whether the gateway key lets the caller in.
+		Valid bool `json:"valid"`
+	} `json:"caller"`
+
+	// Configuration The configuration it was judged against.
+	Configuration struct {
+		Epoch   int64 `json:"epoch"`
+		Version int64 `json:"version"`
+	} `json:"configuration"`
+
+	// Health Whose view of the targets' health it was judged by.
+	Health struct {
+		// Answered Nodes whose view is included; where they differ the strictest counts.
+		Answered []string `json:"answered"`
+
+		// Included False: every target was taken for healthy, as asked or because no node answered.
+		Included bool `json:"included"`
+
+		// Silent Nodes that serve the organization and did not answer in time.
+		Silent []string `json:"silent"`
+	} `json:"health"`
+	Outcome    ExplainOutcome    `json:"outcome"`
+	Resolution ExplainResolution `json:"resolution"`
+
+	// Steps Every target of the route, in order.
+	Steps []ExplainStep `json:"steps"`
+}
+
 // HealthKind What is noted of a target's health.
 type HealthKind string
 
@@ -677,8 +1278,7 @@ type KeyKind string
 // MappingSource Whether the row enables a model of the provider's catalog or was defined by hand.
 type MappingSource string
 
-// ModelMapping A model that is enabled on a provider, or a target of a route. Whether the nodes hold a target back at the moment is
-// not shown here yet.
+// ModelMapping A model that is enabled on a provider, or a target of a route.
 type ModelMapping struct {
 	BareAlias bool `json:"bare_alias"`
 
@@ -732,10 +1332,14 @@ type ModelMapping struct {
 	ProviderName     string             `json:"provider_name"`
 
 	// RequestTimeoutSecs Seconds, as they apply: the row's own, else the provider's, else 120.
-	RequestTimeoutSecs    int                              `json:"request_timeout_secs"`
-	RetryOn429Count       int                              `json:"retry_on_429_count"`
-	RetryOn429MaxWaitSecs int                              `json:"retry_on_429_max_wait_secs"`
-	ServingStatus         nullable.Nullable[ServingStatus] `json:"serving_status"`
+	RequestTimeoutSecs    int `json:"request_timeout_secs"`
+	RetryOn429Count       int `json:"retry_on_429_count"`
+	RetryOn429MaxWaitSecs int `json:"retry_on_429_max_wait_secs"`
+
+	// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
+	// healthy, when no node answered within 150 ms, and for the moment that nodes need to take a changed policy.
+	RouteHealthStatus *RouteHealthStatus               `json:"route_health_status,omitempty"`
+	ServingStatus     nullable.Nullable[ServingStatus] `json:"serving_status"`
 
 	// Source Whether the row enables a model of the provider's catalog or was defined by hand.
 	Source MappingSource `json:"source"`
@@ -1154,6 +1758,32 @@ type RouteHealthResetResult struct {
 // RouteHealthState defines model for RouteHealthState.
 type RouteHealthState string
 
+// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
+// healthy, when no node answered within 150 ms, and for the moment that nodes need to take a changed policy.
+type RouteHealthStatus struct {
+	// Message One sentence for people.
+	//
+	// Example: Cooling down after repeated provider errors; recovers in 25 s
+	Message string                  `json:"message"`
+	Reason  RouteHealthStatusReason `json:"reason"`
+
+	// RecoversInSecs Seconds until the cooldown passes, rounded up; 0 while recovering.
+	RecoversInSecs int                    `json:"recovers_in_secs"`
+	Scope          RouteHealthStatusScope `json:"scope"`
+
+	// State `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
+	State RouteHealthStatusState `json:"state"`
+}
+
+// RouteHealthStatusReason defines model for RouteHealthStatus.Reason.
+type RouteHealthStatusReason string
+
+// RouteHealthStatusScope defines model for RouteHealthStatus.Scope.
+type RouteHealthStatusScope string
+
+// RouteHealthStatusState `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
+type RouteHealthStatusState string
+
 // RouteHealthTransition defines model for RouteHealthTransition.
 type RouteHealthTransition struct {
 	// AgeSecs How long ago, in whole seconds.
@@ -1166,9 +1796,45 @@ type RouteHealthTransition struct {
 	WindowSecs int `json:"window_secs"`
 }
 
-// ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, or the model is not enabled on
-// the provider (the 1:1 row is missing or disabled).
+// ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, the model is not enabled on the
+// provider (the 1:1 row is missing or disabled), or the provider's connection check fails and is enforced.
 type ServingStatus string
+
+// SimulatedAnswer One answer of one target, which is named by `position`, or by `provider_id` and `upstream_model`. It has a `status` or a
+// `cause`, or both: then the status is a 2xx, and the cause came after it. In the phases `stream` and `content` without a
+// cause it is an error event, whose data is `body`.
+type SimulatedAnswer struct {
+	// Body The answer's body as text, or the data of the stream's error event. Not with a cause.
+	Body *string `json:"body,omitempty"`
+
+	// Cause Why there is no usable answer: the try's time is up, the connection ends, it cannot be made, a 2xx is no model's
+	// answer, or the caller leaves.
+	Cause *SimulatedCause `json:"cause,omitempty"`
+
+	// Headers Of the answer. Case does not matter.
+	//
+	// Example: {"Retry-After":"20"}
+	Headers *map[string]string `json:"headers,omitempty"`
+	Phase   *SimulatedPhase    `json:"phase,omitempty"`
+
+	// Position The target's place in the route, from 1.
+	Position   *int                `json:"position,omitempty"`
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+
+	// Status Default 200 in the phases `stream` and `content`.
+	//
+	// Example: 503
+	Status        *int    `json:"status,omitempty"`
+	UpstreamModel *string `json:"upstream_model,omitempty"`
+}
+
+// SimulatedCause Why there is no usable answer: the try's time is up, the connection ends, it cannot be made, a 2xx is no model's
+// answer, or the caller leaves.
+type SimulatedCause string
+
+// SimulatedPhase How far the answer got: `answered`, its status and headers; `stream`, a stream that began with a 2xx, before any
+// content; `content`, a stream whose content had begun, so that no other target can answer.
+type SimulatedPhase string
 
 // Token defines model for Token.
 type Token struct {
@@ -1347,6 +2013,9 @@ type RotateApiKeyJSONRequestBody = ApiKeyRotate
 
 // ClassifyResultJSONRequestBody defines body for ClassifyResult for application/json ContentType.
 type ClassifyResultJSONRequestBody = UpstreamResult
+
+// ExplainRequestJSONRequestBody defines body for ExplainRequest for application/json ContentType.
+type ExplainRequestJSONRequestBody = ExplainQuestion
 
 // ResetRouteHealthJSONRequestBody defines body for ResetRouteHealth for application/json ContentType.
 type ResetRouteHealthJSONRequestBody = RouteHealthReset

@@ -49,8 +49,29 @@ type HealthAsk struct {
 // HealthReport is one node's answer: every record of the organization that has a
 // history. Nodes agree on all of it but what is under way on each.
 type HealthReport struct {
-	Node    string         `json:"node"`
+	Node string `json:"node"`
+	// Partial is set while the node still reads what stood on the bus when it joined:
+	// it may not know of every cooldown yet.
+	Partial bool           `json:"partial,omitempty"`
 	Records []RecordHealth `json:"records"`
+}
+
+// WithoutHistory returns the report without the transitions of its records, for
+// where it would be too long to send.
+func (r HealthReport) WithoutHistory() HealthReport {
+	records := make([]RecordHealth, len(r.Records))
+	for i, record := range r.Records {
+		record.Transitions = nil
+		policies := make([]PolicyHealth, len(record.Policies))
+		for j, p := range record.Policies {
+			p.Transitions = nil
+			policies[j] = p
+		}
+		record.Policies = policies
+		records[i] = record
+	}
+	r.Records = records
+	return r
 }
 
 // States of a RecordHealth.
@@ -60,10 +81,25 @@ const (
 	StateEjected  = "ejected"   // cooling down
 )
 
-// RecordHealth is one health record as the strictest policy on it judges it.
+// RecordHealth is one health record, first of all as the strictest policy in use on
+// it judges it.
 type RecordHealth struct {
-	ProviderID     uuid.UUID    `json:"provider_id"`
-	UpstreamModel  string       `json:"upstream_model"`
+	ProviderID    uuid.UUID `json:"provider_id"`
+	UpstreamModel string    `json:"upstream_model"`
+	Judgement
+	// Policies is what each policy in use on the record says: one entry for each
+	// policy that a target of the organization has, in no order.
+	Policies []PolicyHealth `json:"policies,omitempty"`
+}
+
+// PolicyHealth is a record as one policy judges it.
+type PolicyHealth struct {
+	Policy Cooldown `json:"policy"`
+	Judgement
+}
+
+// Judgement is what a policy makes of a record.
+type Judgement struct {
 	State          string       `json:"state"`
 	Reason         string       `json:"reason,omitempty"` // while not healthy
 	Failures       int          `json:"failures"`         // in the window, while healthy

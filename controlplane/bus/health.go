@@ -14,8 +14,12 @@ import (
 	"github.com/spillway-gateway/spillway/api/node"
 )
 
-// answerTime is how long nodes are given to tell of their health.
-const answerTime = 500 * time.Millisecond
+const (
+	// answerTime is how long nodes are given to tell of their health.
+	answerTime = 500 * time.Millisecond
+	// glanceTime is the same where the answer is only shown beside something else.
+	glanceTime = 150 * time.Millisecond
+)
 
 // errNotConnected is a call before Run, or while the bus is away.
 var errNotConnected = errors.New("the bus is not connected")
@@ -24,40 +28,65 @@ var errNotConnected = errors.New("the bus is not connected")
 // what came in time, and the nodes that are known to serve the organization and did
 // not answer.
 func (b *Bus) Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error) {
+	silent = b.nodesOf(organization)
+	err = b.askHealth(ctx, organization, answerTime, func(r node.HealthReport) (enough bool) {
+		reports = append(reports, r)
+		silent = slices.DeleteFunc(silent, func(name string) bool { return name == r.Node })
+		return len(silent) == 0
+	})
+	return reports, silent, err
+}
+
+// Glance asks every node and takes the first answer, since nodes agree: it returns no
+// report when none came within 150 ms. A node that has only just joined may not know
+// all, and is listened to only when nobody else answers.
+func (b *Bus) Glance(ctx context.Context, organization uuid.UUID) (report *node.HealthReport, err error) {
+	err = b.askHealth(ctx, organization, glanceTime, func(r node.HealthReport) (enough bool) {
+		report = &r
+		return !r.Partial
+	})
+	return report, err
+}
+
+// askHealth hands each node's answer to take, until that is enough, the time is up, or
+// there is nobody to ask.
+func (b *Bus) askHealth(ctx context.Context, organization uuid.UUID, patience time.Duration, take func(node.HealthReport) (enough bool)) error {
 	nc := b.conn.Load()
 	if nc == nil || !nc.IsConnected() {
-		return nil, nil, errNotConnected
+		return errNotConnected
 	}
-	silent = b.nodesOf(organization)
+	if len(b.nodesOf(organization)) == 0 {
+		return nil
+	}
 	inbox := nc.NewInbox()
 	answers, err := nc.SubscribeSync(inbox)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer func() { _ = answers.Unsubscribe() }()
 	body, err := json.Marshal(node.HealthAsk{OrganizationID: organization})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	if err := nc.PublishRequest(node.AskHealthSubject, inbox, body); err != nil {
-		return nil, nil, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for len(silent) > 0 {
+	for {
 		m, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
-			break // time is up: what came is the answer
+			return nil // time is up, or no node listens: what came is the answer
 		}
 		var r node.HealthReport
 		if err := json.Unmarshal(m.Data, &r); err != nil {
 			b.cfg.Log.Warn("unreadable health report", "error", err)
 			continue
 		}
-		reports = append(reports, r)
-		silent = slices.DeleteFunc(silent, func(name string) bool { return name == r.Node })
+		if take(r) {
+			return nil
+		}
 	}
-	return reports, silent, nil
 }
 
 // nodesOf names the nodes that acknowledged the organization's configuration.

@@ -2,9 +2,7 @@ package rest
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/spillway-gateway/spillway/api/admin"
@@ -39,12 +37,7 @@ func evidenceOf(b *admin.UpstreamResult, now time.Time) (decide.Evidence, error)
 	if e.Cause == decide.ErrorInside && (e.Status < 200 || e.Status > 299) {
 		return decide.Evidence{}, tenant.Invalid("status", "status must be between 200 and 299 when phase is 'stream'")
 	}
-	if b.Headers != nil {
-		// Sorted, so that of two names that differ in case the same one counts every time.
-		for _, name := range slices.Sorted(maps.Keys(*b.Headers)) {
-			e.Header.Add(name, (*b.Headers)[name])
-		}
-	}
+	readHeaders(e.Header, b.Headers)
 	if b.Body != nil {
 		e.Body = []byte(*b.Body)
 	}

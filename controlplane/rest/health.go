@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
+	"github.com/spillway-gateway/spillway/dataplane/decide"
 )
 
 // Fleet reaches the nodes of the data plane. Its errors mean that it is out of
@@ -20,6 +21,9 @@ type Fleet interface {
 	// Health returns what the nodes know of an organization's targets, and the names
 	// of those that did not answer in time.
 	Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
+	// Glance is Health in a hurry: what the first node to answer knows, or nil when none
+	// answers at once.
+	Glance(ctx context.Context, organization uuid.UUID) (*node.HealthReport, error)
 	// ResetHealth ends a cooldown on every node.
 	ResetHealth(ctx context.Context, organization, provider uuid.UUID, upstreamModel string) error
 }
@@ -29,6 +33,10 @@ type nobody struct{}
 
 func (nobody) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
 	return nil, nil, tenant.Unavailable()
+}
+
+func (nobody) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
+	return nil, tenant.Unavailable()
 }
 
 func (nobody) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error {
@@ -93,37 +101,50 @@ func (s *server) health(ctx context.Context) ([]node.HealthReport, []string, err
 	return reports, silent, nil
 }
 
-// severity orders what nodes say of one record, should they differ for a moment.
-var severity = map[string]int{node.StateEjected: 0, node.StateHalfOpen: 1, node.StateHealthy: 2}
-
-// merged makes one list of the nodes' reports: of each record the most severe view,
-// with the probes of all nodes.
+// merged makes one list of the nodes' reports: of each record, and of each policy on
+// it, the strictest view with the probes of all nodes. Nodes differ only for a moment.
 func merged(reports []node.HealthReport) []node.RecordHealth {
 	type key struct {
 		provider uuid.UUID
 		model    string
 	}
-	records := map[key]node.RecordHealth{}
+	records := map[key]*node.RecordHealth{}
 	for _, report := range reports {
 		for _, r := range report.Records {
 			k := key{r.ProviderID, r.UpstreamModel}
-			had, seen := records[k]
-			probes := had.Probes + r.Probes
-			if seen && cmp.Or(cmp.Compare(severity[had.State], severity[r.State]), cmp.Compare(r.RemainingMilli, had.RemainingMilli)) <= 0 {
-				r = had
+			if records[k] == nil {
+				records[k] = &node.RecordHealth{ProviderID: r.ProviderID, UpstreamModel: r.UpstreamModel, Judgement: r.Judgement, Policies: slices.Clone(r.Policies)}
+				continue
 			}
-			r.Probes = probes
-			records[k] = r
+			had := records[k]
+			had.Judgement = stricter(had.Judgement, r.Judgement)
+			for _, p := range r.Policies {
+				i := slices.IndexFunc(had.Policies, func(o node.PolicyHealth) bool { return o.Policy == p.Policy })
+				if i < 0 {
+					had.Policies = append(had.Policies, p)
+					continue
+				}
+				had.Policies[i].Judgement = stricter(had.Policies[i].Judgement, p.Judgement)
+			}
 		}
 	}
 	out := make([]node.RecordHealth, 0, len(records))
 	for _, r := range records {
-		out = append(out, r)
+		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b node.RecordHealth) int {
 		return cmp.Or(slices.Compare(a.ProviderID[:], b.ProviderID[:]), cmp.Compare(a.UpstreamModel, b.UpstreamModel))
 	})
 	return out
+}
+
+func stricter(a, b node.Judgement) node.Judgement {
+	probes := a.Probes + b.Probes
+	if decide.Stricter(b, a) < 0 {
+		a = b
+	}
+	a.Probes = probes
+	return a
 }
 
 // probesAtATime is how many requests each node sends a recovering target at a time.

@@ -75,6 +75,7 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.UpdateAPIKey:         func() any { return new(admin.UpdateApiKeyJSONRequestBody) },
 	tenant.RotateAPIKey:         func() any { return new(admin.RotateApiKeyJSONRequestBody) },
 	tenant.ResetRouteHealth:     func() any { return new(admin.ResetRouteHealthJSONRequestBody) },
+	tenant.ExplainRequest:       func() any { return new(admin.ExplainRequestJSONRequestBody) },
 	tenant.ClassifyResult:       func() any { return new(admin.ClassifyResultJSONRequestBody) },
 }
 
@@ -102,7 +103,8 @@ func FuzzBody(f *testing.F) {
 		`{"provider_id":"` + id + `","model_alias":"a","upstream_model":"b","source":null,"priority":-1}`, `{"priority":99999999999999999999}`,
 		`{"name":"x","model_provider":"openai","base_url":"u","credentials":{},"models":["m"],"settings":[1]}`,
 		`{"request_timeout_secs":null,"settings":{"a":{}},"credentials":null}`,
-		`{"status":200,"headers":{"A":"1","a":"2"},"body":"x","phase":"stream"}`, `{"status":200,"headers":{"A":null}}`, `{"status":200,"headers":null}`} {
+		`{"status":200,"headers":{"A":"1","a":"2"},"body":"x","phase":"stream"}`, `{"status":200,"headers":{"A":null}}`, `{"status":200,"headers":null}`,
+		`{"model":"m","api_key_id":"` + id + `","endpoint":"messages","stream":true,"answers":[{"position":1,"status":429,"headers":{"A":"1"}},{"provider_id":"` + id + `","upstream_model":"m","cause":"timeout"},null]}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -19,7 +19,7 @@ func (s *server) ListModelMappings(ctx context.Context, r admin.ListModelMapping
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListModelMappings200JSONResponse{Body: mapAll(list, showMapping), Headers: admin.ListModelMappings200ResponseHeaders{Link: next}}, nil
+	return admin.ListModelMappings200JSONResponse{Body: s.showMappings(ctx, list), Headers: admin.ListModelMappings200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMappingRequestObject) (admin.CreateModelMappingResponseObject, error) {
@@ -35,7 +35,7 @@ func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMapp
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateModelMapping200JSONResponse(showMapping(m)), nil
+	return admin.CreateModelMapping200JSONResponse(s.showMappings(ctx, []tenant.Mapping{m})[0]), nil
 }
 
 func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingRequestObject) (admin.GetModelMappingResponseObject, error) {
@@ -43,7 +43,7 @@ func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingReq
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetModelMapping200JSONResponse(showMapping(m)), nil
+	return admin.GetModelMapping200JSONResponse(s.showMappings(ctx, []tenant.Mapping{m})[0]), nil
 }
 
 func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMappingRequestObject) (admin.UpdateModelMappingResponseObject, error) {
@@ -59,7 +59,7 @@ func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMapp
 	if err != nil {
 		return nil, err
 	}
-	return admin.UpdateModelMapping200JSONResponse(showMapping(m)), nil
+	return admin.UpdateModelMapping200JSONResponse(s.showMappings(ctx, []tenant.Mapping{m})[0]), nil
 }
 
 func (s *server) DeleteModelMapping(ctx context.Context, r admin.DeleteModelMappingRequestObject) (admin.DeleteModelMappingResponseObject, error) {
@@ -85,6 +85,19 @@ func showPricing(m tenant.Mapping) admin.EffectivePricing {
 	return admin.EffectivePricing{Source: admin.PricingSource(m.PricingSource()), PricingRuleId: orNull[uuid.UUID](nil),
 		InputCostPerMillionTokens: unpriced, OutputCostPerMillionTokens: unpriced,
 		CacheReadCostPerMillionTokens: unpriced, CacheWriteCostPerMillionTokens: unpriced}
+}
+
+// showMappings shows rows with what the nodes make of them at the moment.
+func (s *server) showMappings(ctx context.Context, list []tenant.Mapping) []admin.ModelMapping {
+	out := mapAll(list, showMapping)
+	if len(list) == 0 {
+		return out
+	}
+	standings := s.standings(ctx)
+	for i, m := range list {
+		out[i].RouteHealthStatus = standings.of(m)
+	}
+	return out
 }
 
 func showMapping(m tenant.Mapping) admin.ModelMapping {

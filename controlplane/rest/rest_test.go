@@ -63,6 +63,12 @@ func setupAlone(t *testing.T) *api {
 
 func setupOver(t *testing.T, db *storetest.Database) *api {
 	t.Helper()
+	return setupFleet(t, db, nil)
+}
+
+// setupFleet is setupOver with nodes to ask.
+func setupFleet(t *testing.T, db *storetest.Database, nodes rest.Fleet) *api {
+	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +79,7 @@ func setupOver(t *testing.T, db *storetest.Database) *api {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, Log: log})
+	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, Fleet: nodes, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,6 +103,7 @@ var matrixBodies = map[string]string{
 	"rotateApiKey":         `{}`,
 	"createModelMapping":   `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
 	"reorderModelMappings": `{"entries":[{"id":"%s","priority":1}]}`,
+	"explainRequest":       `{"model":"m","api_key_id":"%s"}`,
 }
 
 // leaks calls every operation that takes an id with the id of another organization
@@ -122,6 +123,8 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 		switch op.id {
 		case "createModelMapping":
 			id = theirs["providers"]
+		case "explainRequest":
+			id = theirs["api-keys"]
 		case "reorderModelMappings":
 		default:
 			if !strings.Contains(op.path, "{id}") {

@@ -23,20 +23,22 @@ const selectMapping = `
 	       m.cooldown_rate_limited_secs, m.cooldown_overloaded_secs,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
 	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note,
-	       p.name, p.auth_type, p.enabled, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
+	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
 	       EXISTS (SELECT FROM model_mappings e
 	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
 	                 AND e.model_alias = m.upstream_model AND e.enabled)
 	FROM model_mappings m JOIN providers p ON p.org_id = m.org_id AND p.id = m.provider_id`
 
 func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
+	var p tenant.Provider
 	by, mod, around, cooldown := &m.CreatedBy, &m.ModifiedBy, &m.Around, &m.Cooldown
 	err = row.Scan(&m.ID, &m.OrganizationID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.Priority, &m.RetryOn429Count,
 		&m.RetryOn429MaxWaitSecs, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
 		&cooldown.FailureThreshold, &cooldown.WindowSecs, &cooldown.FirstSecs, &cooldown.MaxSecs, &cooldown.RateLimitedSecs, &cooldown.OverloadedSecs,
 		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote,
-		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled,
+		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled, &p.Health.Status, &p.EnforceHealthCheck,
 		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ModelEnabled)
+	around.ProviderServing = p.Serving()
 	return m, err
 }
 

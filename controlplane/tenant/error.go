@@ -70,6 +70,16 @@ func UnknownProvider(id uuid.UUID) error {
 	return &Error{Kind: KindNotFound, Param: "provider_id", Message: fmt.Sprintf("provider %s not found", id)}
 }
 
+// UnknownAPIKey is for a gateway key that a body refers to.
+func UnknownAPIKey(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Param: "api_key_id", Message: fmt.Sprintf("api key %s not found", id)}
+}
+
+// Uncompilable is for a configuration that the nodes refuse.
+func Uncompilable(err error) error {
+	return &Error{Kind: KindConflict, Code: "does_not_compile", Message: "the nodes refuse the stored configuration: " + err.Error()}
+}
+
 // UnknownConnection is for a shared credential that a body refers to.
 func UnknownConnection(id uuid.UUID) error {
 	return &Error{Kind: KindNotFound, Param: "connection_id", Message: fmt.Sprintf("connection %s not found", id)}

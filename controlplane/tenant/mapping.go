@@ -46,6 +46,7 @@ type Surroundings struct {
 	ProviderName     string
 	ProviderAuthType string
 	ProviderEnabled  bool
+	ProviderServing  bool // Provider.Serving
 	ProviderTimeouts Timeouts
 	// ProviderBillingMode is the provider's Billing.Mode.
 	ProviderBillingMode string
@@ -182,6 +183,7 @@ const (
 	ServingDisabled              = "disabled"
 	ServingProviderDisabled      = "provider_disabled"
 	ServingProviderModelDisabled = "provider_model_disabled"
+	ServingProviderNotServing    = "provider_not_serving"
 )
 
 // ServingStatus is the first reason why the target cannot serve, or "".
@@ -193,6 +195,8 @@ func (m Mapping) ServingStatus() string {
 		return ServingProviderDisabled
 	case !m.Around.ModelEnabled:
 		return ServingProviderModelDisabled
+	case !m.Around.ProviderServing:
+		return ServingProviderNotServing
 	}
 	return ""
 }

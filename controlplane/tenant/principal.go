@@ -87,6 +87,7 @@ const (
 	ListRouteHealth  Operation = "listRouteHealth"
 	ResetRouteHealth Operation = "resetRouteHealth"
 	ClassifyResult   Operation = "classifyResult"
+	ExplainRequest   Operation = "explainRequest"
 )
 
 // permissions is the least role of every operation. An operation that is not here
@@ -117,6 +118,7 @@ var permissions = map[Operation]Role{
 	ListRouteHealth:  RoleAdmin,
 	ResetRouteHealth: RoleAdmin,
 	ClassifyResult:   RoleAdmin,
+	ExplainRequest:   RoleAdmin,
 }
 
 // LeastRole returns the least role that may perform op; false: the operation is

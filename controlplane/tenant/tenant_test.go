@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"log/slog"
+	"math/bits"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -178,12 +179,13 @@ func TestAddressName(t *testing.T) {
 
 func TestServingStatus(t *testing.T) {
 	t.Parallel()
-	for mask := range 8 {
-		m := tenant.Mapping{Around: tenant.Surroundings{ProviderEnabled: mask&2 == 0, ModelEnabled: mask&4 == 0}}
+	reasons := []string{"disabled", "provider_disabled", "provider_model_disabled", "provider_not_serving", ""}
+	for mask := range 16 {
+		m := tenant.Mapping{Around: tenant.Surroundings{ProviderEnabled: mask&2 == 0, ModelEnabled: mask&4 == 0, ProviderServing: mask&8 == 0}}
 		m.Enabled = mask&1 == 0
-		want := []string{"", "disabled", "provider_disabled", "disabled", "provider_model_disabled", "disabled", "provider_disabled", "disabled"}[mask]
+		want := reasons[bits.TrailingZeros(uint(mask|16))] // the first that holds
 		if got := m.ServingStatus(); got != want {
-			t.Errorf("mask %03b: got %q, want %q", mask, got, want)
+			t.Errorf("mask %04b: got %q, want %q", mask, got, want)
 		}
 	}
 }

@@ -93,6 +93,7 @@ var classTraits = map[Class]traits{
 type Verdict struct {
 	Class      Class
 	Failover   bool            // the next target may be tried; never after Committed
+	Committed  bool            // content had come: the caller may have seen some of it
 	Health     node.HealthKind // empty: says nothing of the target's health
 	RetryAfter time.Duration   // what the provider asked for
 	HasRetry   bool            // whether it asked
@@ -109,7 +110,7 @@ func Classify(e Evidence) Verdict {
 	}
 	class := classOf(e, said)
 	t := classTraits[class]
-	v := Verdict{Class: class, Failover: t.failover && e.Phase != Committed, Health: t.health, Status: e.Status, Message: message(class, e, said)}
+	v := Verdict{Class: class, Failover: t.failover && e.Phase != Committed, Committed: e.Phase == Committed, Health: t.health, Status: e.Status, Message: message(class, e, said)}
 	switch class {
 	case RateLimited, Overloaded, UsageLimit:
 		v.RetryAfter, v.HasRetry = RetryAfter(e.Header, said, e.Now)
@@ -139,6 +140,19 @@ func classOf(e Evidence, said llm.Said) Class {
 		return class
 	}
 	return statusClass(e.Status)
+}
+
+// WholeCause is what is wrong with a 2xx that was read to its end, in the dialect of
+// the request; streamed is whether the caller asked for a stream, which a whole answer
+// is not.
+func WholeCause(d llm.Dialect, streamed bool, body []byte) Cause {
+	switch kind := d.ReadAnswer(body); {
+	case kind == llm.NoAnswer, kind == llm.RealAnswer && streamed:
+		return NotAnAnswer
+	case kind == llm.ErrorAnswer:
+		return ErrorInside
+	}
+	return NoCause
 }
 
 // insideClass judges an error reported inside a 2xx by what it says: overload is

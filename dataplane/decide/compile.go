@@ -46,7 +46,10 @@ type Model struct {
 
 // Route is a client-facing model name and its targets, in order.
 type Route struct {
-	Name    string
+	Name string
+	// Direct is set where Name is the address of one provider's model,
+	// "<provider>/<upstream model>".
+	Direct  bool
 	Targets []*Target
 }
 
@@ -220,6 +223,7 @@ func (c *compiler) routes() map[string]*Route {
 		// A route of the same name was named on purpose and goes first.
 		if m.Alias == m.UpstreamModel && routes[direct] == nil {
 			add(direct, m)
+			routes[direct].Direct = true
 		}
 	}
 	return routes
@@ -243,10 +247,12 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 	switch {
 	case !m.Enabled:
 		t.Unservable = TargetDisabled
-	case p.unservable != "":
-		t.Unservable = p.unservable
+	case p.unservable == ProviderDisabled:
+		t.Unservable = ProviderDisabled
 	case !c.enabled[providerModel{m.ProviderID, m.UpstreamModel}]:
-		t.Unservable = ProviderModelDisabled
+		t.Unservable = ProviderModelDisabled // before the rest, as the admin API's serving_status has it
+	default:
+		t.Unservable = p.unservable
 	}
 	return t
 }

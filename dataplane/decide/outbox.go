@@ -84,19 +84,16 @@ func (o *Outbox) Observe(t *Target, a *Admission, v Verdict, credential string, 
 		}
 		return a.Probe() || a.Own != nil && a.Own.Probe()
 	}
-	own := a // a caller's record that has no history admits without saying so
-	if a.Own != nil {
-		own = a.Own
-	}
+	kind, mine := t.Charged(v)
 	switch {
-	case v.Health == "":
+	case kind == "":
 		return false
-	case t.Passthrough() && v.Class == AuthRejected:
-		o.report(t.OwnCell(credential, now), own, node.HealthAuthRejected, v, now)
-	case t.Passthrough() && (v.Class == RateLimited || v.Class == UsageLimit):
-		o.report(t.OwnCell(credential, now), own, v.Health, v, now)
+	case !mine:
+		o.report(t.Health.Cell, a, kind, v, now)
+	case a.Own == nil: // a record that has no history admits without saying so
+		o.report(t.OwnCell(credential, now), a, kind, v, now)
 	default:
-		o.report(t.Health.Cell, a, v.Health, v, now)
+		o.report(t.OwnCell(credential, now), a.Own, kind, v, now)
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -12,24 +13,30 @@ import (
 
 var states = map[Standing]string{StandingHealthy: node.StateHealthy, StandingCooling: node.StateEjected, StandingRecovering: node.StateHalfOpen}
 
-// severity orders standings for a report: what keeps most requests away first.
-var severity = map[Standing]int{StandingCooling: 0, StandingRecovering: 1, StandingHealthy: 2}
+// severity orders states for a report: what keeps most requests away first.
+var severity = map[string]int{node.StateEjected: 0, node.StateHalfOpen: 1, node.StateHealthy: 2}
 
-// Report describes the records of an organization that have a history, by provider
-// and model. Where targets judge one record by several policies, the strictest
-// speaks.
-func (b *Board) Report(org uuid.UUID, now time.Time) []node.RecordHealth {
-	b.mu.Lock()
-	var cells []*Cell
-	for key, c := range b.cells {
-		if key.OrganizationID == org {
-			cells = append(cells, c)
+// Stricter orders judgements by what they keep away: below 0 where a keeps away more
+// than b. It is for targets that judge one record by several policies, and for nodes
+// that differ for a moment.
+func Stricter(a, b node.Judgement) int {
+	return cmp.Or(cmp.Compare(severity[a.State], severity[b.State]), cmp.Compare(b.RemainingMilli, a.RemainingMilli), cmp.Compare(b.Failures, a.Failures))
+}
+
+// Report describes the records of the organization's targets that have a history, by
+// provider and model, as each policy that a target has judges them.
+func (o *Org) Report(now time.Time) []node.RecordHealth {
+	used := map[*Cell][]*View{}
+	for _, r := range o.routes {
+		for _, t := range r.Targets {
+			if cell := t.Health.Cell; !slices.Contains(used[cell], t.Health) {
+				used[cell] = append(used[cell], t.Health)
+			}
 		}
 	}
-	b.mu.Unlock()
 	out := []node.RecordHealth{}
-	for _, c := range cells {
-		if r, any := c.report(now); any {
+	for cell, views := range used {
+		if r, any := cell.report(views, now); any {
 			out = append(out, r)
 		}
 	}
@@ -39,38 +46,76 @@ func (b *Board) Report(org uuid.UUID, now time.Time) []node.RecordHealth {
 	return out
 }
 
-func (c *Cell) report(now time.Time) (r node.RecordHealth, any bool) {
+func (c *Cell) report(views []*View, now time.Time) (r node.RecordHealth, any bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.log)+len(c.own) == 0 || len(c.views) == 0 {
+	if len(c.log)+len(c.own) == 0 {
 		return r, false
 	}
-	var worst *View
-	var health Health
-	for _, v := range c.views {
-		h := v.Health()
-		if worst == nil || cmp.Or(cmp.Compare(severity[h.At(now)], severity[health.At(now)]), health.until.Compare(h.until)) < 0 {
-			worst, health = v, h
+	r = node.RecordHealth{ProviderID: c.Key.ProviderID, UpstreamModel: c.Key.UpstreamModel}
+	for i, v := range views {
+		j := v.judgement(now)
+		if i == 0 || Stricter(j, r.Judgement) < 0 {
+			r.Judgement = j
 		}
+		r.Policies = append(r.Policies, node.PolicyHealth{Policy: v.policy, Judgement: j})
 	}
-	r = node.RecordHealth{
-		ProviderID: c.Key.ProviderID, UpstreamModel: c.Key.UpstreamModel,
+	return r, true
+}
+
+// judgement needs the cell's lock.
+func (v *View) judgement(now time.Time) node.Judgement {
+	health := v.Health()
+	j := node.Judgement{
 		State: states[health.At(now)], Multiplier: 1 << min(health.level, 12),
 		RemainingMilli: max(0, health.until.Sub(now)).Milliseconds(),
 	}
 	if health.active {
-		r.Reason = string(health.reason)
+		j.Reason = string(health.reason)
 	}
 	for _, f := range health.failures {
-		if now.Sub(f.at) < seconds(worst.policy.WindowSecs) {
-			r.Failures += f.count
+		if now.Sub(f.at) < seconds(v.policy.WindowSecs) {
+			j.Failures += f.count
 		}
 	}
-	r.Probes = c.probes
+	j.Probes = v.Cell.probes
 	for _, t := range health.changes {
-		r.Transitions = append(r.Transitions, node.Transition{
+		j.Transitions = append(j.Transitions, node.Transition{
 			From: states[t.from], To: states[t.to], Reason: string(t.reason), WindowMilli: t.window.Milliseconds(), AgeMilli: now.Sub(t.at).Milliseconds(),
 		})
 	}
-	return r, true
+	return j
+}
+
+// Assume puts what nodes report of an organization's records on a board that follows
+// no log, so that a route can be walked elsewhere as they would walk it. Targets are
+// compiled onto the board before or after; a policy that no report judges by finds
+// its record healthy.
+func (b *Board) Assume(org uuid.UUID, records []node.RecordHealth, now time.Time) {
+	for _, r := range records {
+		cell := b.Cell(HealthKey{OrganizationID: org, ProviderID: r.ProviderID, UpstreamModel: r.UpstreamModel})
+		for _, p := range r.Policies {
+			cell.View(p.Policy).assume(p.Judgement, now)
+		}
+	}
+}
+
+func (v *View) assume(j node.Judgement, now time.Time) {
+	var h Health
+	switch j.State {
+	case node.StateHealthy:
+		if j.Failures > 0 {
+			h.failures = []failure{{now, j.Failures}}
+		}
+	case node.StateEjected, node.StateHalfOpen:
+		h = Health{
+			active: true, episode: 1, reason: CooldownReason(j.Reason), level: bits.Len(uint(max(j.Multiplier, 1))) - 1,
+			until: now.Add(time.Duration(j.RemainingMilli) * time.Millisecond),
+		}
+	}
+	v.Cell.mu.Lock()
+	defer v.Cell.mu.Unlock()
+	v.folded = h
+	v.now.Store(&h)
+	v.Cell.probes = max(v.Cell.probes, j.Probes) // never released: they are taken on a node
 }

@@ -170,6 +170,38 @@ func (r *Run) Retry(t *Target, v Verdict) (wait time.Duration, again bool) {
 	return min(v.RetryAfter, t.RetryMaxWait), true
 }
 
+// Turn is how a request goes on after an attempt.
+type Turn uint8
+
+// Turns. All but the first two end the request.
+const (
+	NextTarget Turn = iota // the target was tried in vain, which Fail is to note
+	TryAgain               // the same target is to be tried again
+	Served                 // the caller has the answer
+	PassedOn               // the caller gets the provider's refusal as it is
+	Broke                  // the answer broke off after the caller had seen some of it
+	CallerLeft             // nobody waits for an answer any more
+)
+
+// After says how the request goes on after an attempt, and how long to wait before
+// the same target is tried again.
+func (r *Run) After(t *Target, v Verdict) (Turn, time.Duration) {
+	if wait, again := r.Retry(t, v); again {
+		return TryAgain, wait
+	}
+	switch {
+	case v.Class == Succeeded:
+		return Served, 0
+	case v.Class == Canceled:
+		return CallerLeft, 0
+	case v.Committed:
+		return Broke, 0
+	case !v.Failover:
+		return PassedOn, 0
+	}
+	return NextTarget, 0
+}
+
 // Fail notes that a target was tried in vain.
 func (r *Run) Fail(t *Target, v Verdict, took time.Duration) {
 	r.Failed++
@@ -213,6 +245,11 @@ type Exhausted struct {
 	Message    string
 	// Tried is whether any provider was asked: whose error it is.
 	Tried bool
+}
+
+// Error is the answer as an error that lists what happened to each target.
+func (e Exhausted) Error(attempts []Attempt) *llm.Error {
+	return &llm.Error{Status: e.Status, Code: e.Code, Message: e.Message, Metadata: map[string]any{"attempts": attempts}}
 }
 
 // maxRetryAfter bounds what callers are told to wait, in seconds.

@@ -91,7 +91,7 @@ func (h *Handler) authenticate(r *http.Request) (decide.Caller, *llm.Error) {
 			return caller, nil
 		}
 	}
-	return decide.Caller{}, &llm.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Message: "the gateway key is not valid"}
+	return decide.Caller{}, decide.InvalidKey()
 }
 
 func gatewayKey(header http.Header) string {
@@ -208,11 +208,6 @@ func (x *exchange) serve(t *decide.Target, status int) {
 	x.w.WriteHeader(status)
 }
 
-func unknownModel(model string) *llm.Error {
-	return &llm.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
-		Message: fmt.Sprintf("The model %q does not exist or you do not have access to it.", model)}
-}
-
 // refuse answers with an error of the gateway's own.
 func (x *exchange) refuse(e *llm.Error) {
 	x.fail(e, originGateway)
@@ -223,7 +218,7 @@ func (x *exchange) fail(e *llm.Error, origin string) {
 	x.set("Request-Id", x.id)
 	x.set("X-Request-Id", x.id)
 	x.set("Content-Type", "application/json")
-	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+	if e.Final() {
 		x.set("X-Should-Retry", "false") // SDKs retry what cannot get better
 	}
 	body := x.dialect.Envelope(e, x.id)
@@ -243,8 +238,7 @@ func (x *exchange) exhausted(e decide.Exhausted) {
 	if e.Tried {
 		origin = originProvider
 	}
-	x.fail(&llm.Error{Status: e.Status, Code: e.Code, Message: e.Message,
-		Metadata: map[string]any{"attempts": x.run.Attempts}}, origin)
+	x.fail(e.Error(x.run.Attempts), origin)
 }
 
 // passOn gives the caller a provider's own refusal as the provider said it, since

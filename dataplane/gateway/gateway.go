@@ -125,7 +125,7 @@ func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(w, r, dialectOf(r))
-	x.refuse(&llm.Error{Status: http.StatusNotFound, Code: "unknown_endpoint", Message: "unknown endpoint: " + r.Method + " " + r.URL.Path})
+	x.refuse(decide.UnknownEndpoint(r.Method, r.URL.Path))
 }
 
 // dialectOf is the dialect of an error on a path that has none of its own.
@@ -168,7 +168,7 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 	}
 	route := caller.Org.Resolve(x.control.Model)
 	if route == nil {
-		x.refuse(unknownModel(x.control.Model))
+		x.refuse(decide.UnknownModel(x.control.Model))
 		return
 	}
 	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
@@ -199,28 +199,28 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 	for {
 		began := time.Now()
 		verdict, answer := h.attempt(x, t)
-		if wait, again := x.run.Retry(t, verdict); again {
+		turn, wait := x.run.After(t, verdict)
+		if turn == decide.TryAgain {
 			if !x.sleep(wait) {
 				return true
 			}
 			continue
 		}
 		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
-		switch {
-		case verdict.Class == decide.Succeeded, verdict.Class == decide.Canceled:
-			return true
-		case x.started:
-			if verdict.Class != decide.BadRequest { // the caller's own
-				h.logFailure(x, t, verdict)
-			}
-			return true
-		case !verdict.Failover:
+		switch turn {
+		case decide.NextTarget:
+			x.run.Fail(t, verdict, time.Since(began))
+			h.logFailure(x, t, verdict)
+			return false
+		case decide.PassedOn:
 			x.passOn(answer)
-			return true
+		case decide.Broke:
+			if verdict.Class == decide.BadRequest { // the caller's own
+				return true
+			}
+			h.logFailure(x, t, verdict)
 		}
-		x.run.Fail(t, verdict, time.Since(began))
-		h.logFailure(x, t, verdict)
-		return false
+		return true
 	}
 }
 

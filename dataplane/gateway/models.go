@@ -49,7 +49,7 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
 			return
 		}
 	}
-	x.refuse(unknownModel(id))
+	x.refuse(decide.UnknownModel(id))
 }
 
 func modelEntry(d llm.Dialect, m decide.Model) any {

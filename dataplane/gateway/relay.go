@@ -142,10 +142,10 @@ func (a *attempt) whole() (decide.Verdict, *answer) {
 		return a.broken(), nil
 	}
 	body := buf.Bytes()
-	switch kind := a.dialect.ReadAnswer(body); {
-	case len(body) > maxJudged, kind == llm.NoAnswer, kind == llm.RealAnswer && a.control.Stream:
+	switch cause := decide.WholeCause(a.dialect, a.control.Stream, body); {
+	case len(body) > maxJudged, cause == decide.NotAnAnswer:
 		return a.verdict(decide.NotAnAnswer, nil), nil
-	case kind == llm.ErrorAnswer:
+	case cause == decide.ErrorInside:
 		// The buffer goes back; what may be passed on must not.
 		return a.verdict(decide.ErrorInside, body), &answer{a.resp.StatusCode, a.resp.Header, bytes.Clone(body), a.target.Passthrough()}
 	}

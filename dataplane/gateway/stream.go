@@ -107,6 +107,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 	if s.forward() && closing != nil {
 		s.write(closing)
 	}
+	v.Committed = true
 	return v
 }
 

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -136,14 +137,35 @@ func (h *health) fold(m jetstream.Msg, at time.Time) {
 func (l *Link) answerHealth(m *nats.Msg) {
 	var ask node.HealthAsk
 	err := json.Unmarshal(m.Data, &ask)
-	var answer []byte
 	if err == nil {
-		answer, err = json.Marshal(node.HealthReport{Node: l.cfg.Node, Records: l.board.Report(ask.OrganizationID, l.Now())})
-	}
-	if err == nil {
-		err = m.Respond(answer)
+		report := node.HealthReport{Node: l.cfg.Node, Partial: !l.caughtUp(), Records: []node.RecordHealth{}}
+		if org := l.Table().Org(ask.OrganizationID); org != nil {
+			report.Records = org.Report(l.Now())
+		}
+		if err = respond(m, report); errors.Is(err, nats.ErrMaxPayload) {
+			err = respond(m, report.WithoutHistory())
+		}
 	}
 	if err != nil {
 		l.cfg.Log.Warn("health not told", "node", l.cfg.Node, "error", err)
+	}
+}
+
+func respond(m *nats.Msg, report node.HealthReport) error {
+	answer, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	return m.Respond(answer)
+}
+
+// caughtUp reports whether the node has handled all that stood on the bus when it
+// connected.
+func (l *Link) caughtUp() bool {
+	select {
+	case <-l.replayed:
+		return true
+	default:
+		return false
 	}
 }

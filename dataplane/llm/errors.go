@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"strconv"
 )
 
@@ -14,6 +15,11 @@ type Error struct {
 	Message string
 	// Metadata is shown as error.metadata, where not nil.
 	Metadata any
+}
+
+// Final reports whether trying again cannot help: SDKs are then told not to.
+func (e *Error) Final() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
 type chatError struct {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -136,4 +137,95 @@ func TestPoliciesAreTheTargetsOwn(t *testing.T) {
 	if a := e.Chat(0, "lax", false); a.Header.Get("X-Bd-Provider-Failover-Count") != "1" {
 		t.Errorf("the lax policy: headers %v", a.Header)
 	}
+}
+
+// mapping is what a listing of model mappings says of a row's health.
+type mapping struct {
+	ID                string
+	ModelAlias        string `json:"model_alias"`
+	UpstreamModel     string `json:"upstream_model"`
+	RouteHealthStatus *struct {
+		State, Reason, Scope, Message string
+		RecoversInSecs                int `json:"recovers_in_secs"`
+	} `json:"route_health_status"`
+}
+
+// rows lists the mappings of a path, by alias and upstream model.
+func rows(e *env.Env, path string) map[string]mapping {
+	var list []mapping
+	e.Must(e.Admin(http.MethodGet, path, nil), &list)
+	out := map[string]mapping{}
+	for _, m := range list {
+		out[m.ModelAlias+" "+m.UpstreamModel] = m
+	}
+	return out
+}
+
+// A listing of targets says which of them the nodes hold back, each by its own policy
+// over the record they share, until it is reset.
+func TestMappingsShowTheirHealth(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{Nodes: 2})
+	id := e.AddProvider("shared", "openai", "m-1", "m-2")
+	for route, more := range map[string]map[string]any{
+		"strict": {"cooldown_failure_threshold": 2, "cooldown_first_secs": 200, "cooldown_max_secs": 200}, "lax": {"cooldown_failure_threshold": 100},
+		"never": {"cooldown_failure_threshold": 0},
+	} {
+		e.AddTarget(route, id, "m-1", 1, more)
+		e.AddTarget(route, id, "m-2", 2, nil)
+	}
+	e.Live()
+	for key, m := range rows(e, "/model-mappings") {
+		if m.RouteHealthStatus != nil {
+			t.Errorf("before anything happened, %s: %+v", key, m.RouteHealthStatus)
+		}
+	}
+	e.Provider.Script("m-1", provider.Behavior{Status: 500})
+	for range 2 {
+		e.Chat(0, "strict", false)
+	}
+	var listed map[string]mapping
+	within(t, 5*time.Second, "the cooldown to be listed", func() bool {
+		listed = rows(e, "/model-mappings")
+		return listed["strict m-1"].RouteHealthStatus != nil
+	})
+	for key, m := range listed {
+		if (m.RouteHealthStatus != nil) != (key == "strict m-1") {
+			t.Errorf("%s: %+v", key, m.RouteHealthStatus)
+		}
+	}
+	// The first node to answer speaks, and the other may learn of it a moment later.
+	var read, owned mapping
+	within(t, 5*time.Second, "every node to know", func() bool {
+		read = mapping{}
+		e.Must(e.Admin(http.MethodGet, "/model-mappings/"+listed["strict m-1"].ID, nil), &read)
+		owned = rows(e, "/providers/"+id+"/model-mappings")["strict m-1"]
+		return read.RouteHealthStatus != nil && owned.RouteHealthStatus != nil
+	})
+	for where, m := range map[string]mapping{"listing": listed["strict m-1"], "read": read, "provider's": owned} {
+		s := m.RouteHealthStatus
+		if s == nil || s.State != "suspended" || s.Reason != "provider_errors" || s.Scope != "all_users" || s.RecoversInSecs < 150 || s.RecoversInSecs > 200 ||
+			s.Message != fmt.Sprintf("Cooling down after repeated provider errors; recovers in %d s", s.RecoversInSecs) {
+			t.Errorf("%s: %+v", where, s)
+		}
+	}
+	// A 429 cools the record by every policy that cools at all.
+	e.Provider.Script("m-1", provider.Behavior{Status: 429, RetryAfter: "120"}, provider.Behavior{})
+	e.Chat(1, "lax", false)
+	within(t, 5*time.Second, "the rate limit to be listed", func() bool {
+		listed = rows(e, "/model-mappings")
+		return listed["lax m-1"].RouteHealthStatus != nil && listed["m-1 m-1"].RouteHealthStatus != nil
+	})
+	if got := listed["lax m-1"].RouteHealthStatus; got.Reason != "rate_limited" || got.RecoversInSecs > 120 || listed["never m-1"].RouteHealthStatus != nil {
+		t.Errorf("lax: %+v, never: %+v", got, listed["never m-1"].RouteHealthStatus)
+	}
+	e.Must(e.Admin(http.MethodPost, "/llm-gw/route-health/"+id+"/reset", map[string]any{"upstream_model": "m-1"}), nil)
+	within(t, 5*time.Second, "the reset to be listed", func() bool {
+		for _, m := range rows(e, "/model-mappings") {
+			if m.RouteHealthStatus != nil {
+				return false
+			}
+		}
+		return true
+	})
 }

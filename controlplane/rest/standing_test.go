@@ -1,0 +1,215 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
+)
+
+// fleet is nodes that say what a test tells them to: states that real ones are in for
+// a moment only.
+type fleet struct {
+	mu      sync.Mutex
+	reports []node.HealthReport
+	silent  []string
+	err     error
+	asked   int
+}
+
+func (f *fleet) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked++
+	return f.reports, f.silent, f.err
+}
+
+func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked++
+	if f.err != nil || len(f.reports) == 0 {
+		return nil, f.err
+	}
+	return &f.reports[0], nil
+}
+
+func (f *fleet) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error { return f.err }
+
+// say sets what the nodes answer, and returns how often they were asked before.
+func (f *fleet) say(reports ...node.HealthReport) (asked int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	asked, f.asked, f.reports = f.asked, 0, reports
+	return asked
+}
+
+// report is what a node says of one record, by policy.
+func report(name, provider, model string, policies ...node.PolicyHealth) node.HealthReport {
+	r := node.RecordHealth{ProviderID: uuid.MustParse(provider), UpstreamModel: model, Policies: policies}
+	r.Judgement = policies[0].Judgement
+	return node.HealthReport{Node: name, Records: []node.RecordHealth{r}}
+}
+
+func byDefault(j node.Judgement) node.PolicyHealth {
+	return node.PolicyHealth{Policy: node.DefaultCooldown(), Judgement: j}
+}
+
+func TestRouteHealthStatus(t *testing.T) {
+	t.Parallel()
+	nodes := &fleet{}
+	a := setupFleet(t, storetest.Shared(t), nodes)
+	provider := a.provider(t, "OpenAI", "gpt-5")
+	id := a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
+	status := func(state, reason string, secs float64, message string) fields {
+		return fields{"state": state, "reason": reason, "scope": "all_users", "recovers_in_secs": secs, "message": message}
+	}
+	for name, c := range map[string]struct {
+		judged node.Judgement
+		want   any
+	}{
+		"Errors": {node.Judgement{State: "ejected", Reason: "provider_errors", RemainingMilli: 24_001},
+			status("suspended", "provider_errors", 25, "Cooling down after repeated provider errors; recovers in 25 s")},
+		"RateLimited": {node.Judgement{State: "ejected", Reason: "rate_limited", RemainingMilli: 1000},
+			status("suspended", "rate_limited", 1, "Cooling down after a rate limit; recovers in 1 s")},
+		"Overloaded": {node.Judgement{State: "ejected", Reason: "overloaded", RemainingMilli: 1},
+			status("suspended", "overloaded", 1, "Cooling down after the provider was overloaded; recovers in 1 s")},
+		"UsageLimit": {node.Judgement{State: "ejected", Reason: "usage_limit", RemainingMilli: 300_000},
+			status("suspended", "usage_limit", 300, "Cooling down after a used-up usage limit; recovers in 300 s")},
+		"AuthFailed": {node.Judgement{State: "ejected", Reason: "auth_failed", RemainingMilli: 5000},
+			status("suspended", "auth_failed", 5, "Cooling down after a rejected credential; recovers in 5 s")},
+		"ReasonOfALaterNode": {node.Judgement{State: "ejected", Reason: "moonlight", RemainingMilli: 5000},
+			status("suspended", "unavailable", 5, "Cooling down after the provider was unavailable; recovers in 5 s")},
+		"Recovering": {node.Judgement{State: "half_open", Reason: "rate_limited", Probes: 2},
+			status("recovering", "rate_limited", 0, "Recovering after a rate limit; a few requests at a time are let through")},
+		"Healthy": {node.Judgement{State: "healthy", Failures: 9}, nil},
+	} {
+		nodes.say(report("node-1", provider, "gpt-5", byDefault(c.judged)))
+		for where, row := range map[string]fields{
+			"listing":  a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0],
+			"provider": a.call(t, "GET", providersPath+"/"+provider+"/model-mappings", nil).want(t, 200).list(t)[0],
+			"id":       a.call(t, "GET", mappingsPath+"/"+id, nil).want(t, 200).object(t),
+			"PUT":      a.call(t, "PUT", mappingsPath+"/"+id, fields{}).want(t, 200).object(t),
+			"POST":     a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "gpt-5", "upstream_model": "gpt-5"}).want(t, 200).object(t),
+		} {
+			if diff := cmp.Diff(c.want, row["route_health_status"]); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, where, diff)
+			}
+			if _, shown := row["route_health_status"]; shown != (c.want != nil) {
+				t.Errorf("%s, %s: a healthy target's status must be left out", name, where)
+			}
+		}
+		if asked := nodes.say(); asked != 5 {
+			t.Errorf("%s: nodes were asked %d times by 5 requests", name, asked)
+		}
+	}
+}
+
+// Each row is judged by its own policy, and by no other.
+func TestRouteHealthStatusIsOfTheRowsPolicy(t *testing.T) {
+	t.Parallel()
+	nodes := &fleet{}
+	a := setupFleet(t, storetest.Shared(t), nodes)
+	provider := a.provider(t, "OpenAI", "gpt-5", "gpt-4")
+	for alias, threshold := range map[string]int{"strict": 2, "off": 0, "unknown-yet": 5} {
+		a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": alias, "upstream_model": "gpt-5", "cooldown_failure_threshold": threshold}).want(t, 200)
+	}
+	a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "other-model", "upstream_model": "gpt-4", "cooldown_failure_threshold": 2}).want(t, 200)
+	strict, off := node.DefaultCooldown(), node.DefaultCooldown()
+	strict.FailureThreshold, off.FailureThreshold = 2, 0
+	nodes.say(report("node-1", provider, "gpt-5",
+		node.PolicyHealth{Policy: strict, Judgement: node.Judgement{State: "ejected", Reason: "provider_errors", RemainingMilli: 9000}},
+		byDefault(node.Judgement{State: "healthy", Failures: 2}),
+		node.PolicyHealth{Policy: off, Judgement: node.Judgement{State: "healthy"}}))
+	for _, row := range a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t) {
+		_, shown := row["route_health_status"]
+		if alias := row["model_alias"]; shown != (alias == "strict") {
+			t.Errorf("%v: got %v", alias, row["route_health_status"])
+		}
+	}
+}
+
+// Nodes that do not answer cost a listing nothing but the status, and are not asked
+// where there is nothing to show.
+func TestListingsDoNotNeedTheNodes(t *testing.T) {
+	t.Parallel()
+	nodes := &fleet{}
+	a := setupFleet(t, storetest.Shared(t), nodes)
+	a.call(t, "GET", mappingsPath, nil).want(t, 200)
+	if asked := nodes.say(); asked != 0 {
+		t.Errorf("nodes were asked %d times for an empty listing", asked)
+	}
+	a.provider(t, "OpenAI", "gpt-5")
+	for _, err := range []error{nil, errors.New("the bus is not connected")} {
+		nodes.mu.Lock()
+		nodes.err = err
+		nodes.mu.Unlock()
+		if row := a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]; row["route_health_status"] != nil {
+			t.Errorf("%v: got %v", err, row["route_health_status"])
+		}
+	}
+}
+
+// Where nodes differ the strictest speaks, for the listing of records as well as for
+// each policy; probes are those of all nodes.
+func TestRouteHealthOfNodesThatDiffer(t *testing.T) {
+	t.Parallel()
+	nodes := &fleet{silent: []string{"node-3"}}
+	a := setupFleet(t, storetest.Shared(t), nodes)
+	provider := a.provider(t, "OpenAI", "gpt-5")
+	cooling := node.Judgement{State: "ejected", Reason: "rate_limited", Multiplier: 1, RemainingMilli: 12_500, Probes: 1,
+		Transitions: []node.Transition{{From: "healthy", To: "ejected", Reason: "rate_limited", WindowMilli: 30_000, AgeMilli: 17_500}}}
+	shorter := cooling
+	shorter.RemainingMilli = 9000
+	probing := node.Judgement{State: "half_open", Reason: "rate_limited", Multiplier: 1, Probes: 2}
+	for name, reports := range map[string][]node.HealthReport{
+		"StrictestLast":  {report("node-2", provider, "gpt-5", byDefault(probing)), report("node-1", provider, "gpt-5", byDefault(cooling))},
+		"StrictestFirst": {report("node-2", provider, "gpt-5", byDefault(cooling)), report("node-1", provider, "gpt-5", byDefault(probing))},
+		"Longest":        {report("node-2", provider, "gpt-5", byDefault(shorter)), report("node-1", provider, "gpt-5", byDefault(cooling)), {Node: "node-0"}},
+	} {
+		nodes.say(reports...)
+		got := a.call(t, "GET", adminPath+"llm-gw/route-health", nil).want(t, 200).object(t)
+		answered := []any{"node-1", "node-2"}
+		probes := 3.0
+		if name == "Longest" {
+			answered, probes = []any{"node-0", "node-1", "node-2"}, 2
+		}
+		want := fields{
+			"routes": []any{fields{
+				"provider_id": provider, "provider_name": "OpenAI", "model_provider": "openai", "upstream_model": "gpt-5", "state": "ejected",
+				"cooldown_reason": "rate_limited", "consecutive_failures": 0.0, "multiplier": 1.0, "eject_remaining_secs": 13.0, "in_flight": probes, "concurrency_cap": nil,
+				"recent_transitions": []any{fields{"from": "healthy", "to": "ejected", "reason": "rate_limited", "window_secs": 30.0, "age_secs": 17.0}},
+			}},
+			"nodes": fields{"answered": answered, "silent": []any{"node-3"}},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestServingStatusOfAnUnhealthyProvider(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	a.provider(t, "OpenAI", "gpt-5")
+	super := storetest.Connect(t, a.db.SuperuserURL)
+	for _, c := range []struct {
+		status   string
+		enforced bool
+		want     any
+	}{{"unhealthy", true, "provider_not_serving"}, {"unhealthy", false, nil}, {"healthy", true, nil}, {"unverified", true, nil}} {
+		if _, err := super.Exec(t.Context(), `UPDATE providers SET health_status = $1, enforce_health_check = $2, health_checked_at = now() WHERE org_id = $3`,
+			c.status, c.enforced, a.org); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["serving_status"]; got != c.want {
+			t.Errorf("%s, enforced %t: got %v, want %v", c.status, c.enforced, got, c.want)
+		}
+	}
+}
