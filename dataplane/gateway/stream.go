@@ -15,12 +15,12 @@ import (
 // stream relays a streaming answer. Events that carry no content are held back,
 // so that a stream that fails before its first content fails over or becomes a
 // plain error; from then on whole events go to the caller as they came, and a
-// stream that breaks ends in the dialect's error event.
+// stream that breaks ends in the dialect's error event. The wait for the first bytes
+// began with the attempt, so that a header alone does not win time.
 func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	defer s.recycle()
 	for {
-		a.timer.Reset(a.target.StreamIdle)
 		_, err := s.framer.Read(a.resp.Body)
 		a.timer.Stop() // what follows is the caller's time, not the provider's
 		if over, verdict := s.take(); over {
@@ -29,6 +29,7 @@ func (a *attempt) stream() decide.Verdict {
 		if err != nil {
 			return s.end(err)
 		}
+		a.timer.Reset(a.target.StreamIdle)
 	}
 }
 

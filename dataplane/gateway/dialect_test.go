@@ -1,0 +1,149 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// dialect is what the tests of this package need to know of a wire format: with a row
+// here all of them run for it. A stream's events name the model that answered.
+type dialect struct {
+	name, path, family, baseURL, auth string
+
+	request string   // with %s for the model and %t for whether to stream
+	whole   string   // an answer without a stream
+	events  []string // of a recorded stream
+	held    int      // how many events come before the first content
+	ping    string   // keeps a connection alive and says nothing
+	failed  string   // the event by which a provider says that it broke
+	// cutShort is how many events at the end a provider may leave out without the answer
+	// being broken, as long as it ends its body in order.
+	cutShort int
+}
+
+var dialects = []dialect{
+	{
+		name: "Chat", path: "/v1/chat/completions", family: "openai", baseURL: "http://provider.test/v1", auth: "bearer_api_key",
+		request: `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"hi"}]}`,
+		whole:   `{"id":"c1","object":"chat.completion","model":%q,"choices":[{"index":0,"message":{"role":"assistant","content":"Hello world"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`,
+		events: []string{
+			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n",
+			": keep-alive\n\n",
+			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}` + "\n\n",
+			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{"content":" w\u00f6rld"},"finish_reason":null}]}` + "\n\n",
+			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n",
+			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}` + "\n\n",
+			"data: [DONE]\n\n",
+		},
+		held: 2, ping: ": ping\n\n", cutShort: 2,
+		failed: `data: {"error":{"message":"The server is overloaded","type":"server_error","code":"overloaded"}}` + "\n\n",
+	},
+	{
+		name: "Messages", path: "/v1/messages", family: "anthropic", baseURL: "http://provider.test", auth: "x_api_key",
+		request: `{"model":%q,"stream":%t,"max_tokens":10,"messages":[{"role":"user","content":"hi"}]}`,
+		whole:   `{"id":"m1","type":"message","role":"assistant","model":%q,"content":[{"type":"text","text":"Hello world"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2}}`,
+		events: []string{
+			"event: message_start\n" + `data: {"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":%q,"content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}` + "\n\n",
+			"event: ping\n" + `data: {"type":"ping"}` + "\n\n",
+			"event: content_block_start\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n",
+			"event: content_block_delta\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}` + "\n\n",
+			"event: content_block_delta\r\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" w\u00f6rld"}}` + "\r\n\r\n",
+			"event: content_block_stop\n" + `data: {"type":"content_block_stop","index":0}` + "\n\n",
+			"event: message_delta\n" + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":2}}` + "\n\n",
+			"event: message_stop\n" + `data: {"type":"message_stop"}` + "\n\n",
+		},
+		held: 3, ping: "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+		failed: "event: error\n" + `data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n",
+	},
+}
+
+// body is a request's body.
+func (d *dialect) body(model string, stream bool) string {
+	return fmt.Sprintf(d.request, model, stream)
+}
+
+// answer is a whole answer of a model's.
+func (d *dialect) answer(model string) string { return fmt.Sprintf(d.whole, model) }
+
+// stream is the recorded stream as a model's.
+func (d *dialect) stream(model string) []string {
+	events := make([]string, len(d.events))
+	for i, e := range d.events {
+		if events[i] = e; strings.Contains(e, "%q") {
+			events[i] = fmt.Sprintf(e, model)
+		}
+	}
+	return events
+}
+
+// good is all of what a model answers.
+func (d *dialect) good(model string, stream bool) string {
+	if stream {
+		return strings.Join(d.stream(model), "")
+	}
+	return d.answer(model)
+}
+
+// lifecycle are the events that come before content, content the first one with some.
+func (d *dialect) lifecycle(model string) []string { return d.stream(model)[:d.held] }
+func (d *dialect) content(model string) string     { return d.stream(model)[d.held] }
+
+// errorEvent reads text as exactly one error event of the dialect's, of the gateway's
+// making, and returns its code.
+func (d *dialect) errorEvent(t *testing.T, text string) string {
+	t.Helper()
+	data, ok := strings.CutPrefix(text, "data: ")
+	if d.name == "Messages" {
+		data, ok = strings.CutPrefix(text, "event: error\ndata: ")
+	}
+	data, whole := strings.CutSuffix(data, "\n\n")
+	if !ok || !whole || strings.Contains(data, "\n") {
+		t.Errorf("want exactly one error event, got %q", text)
+		return ""
+	}
+	var event struct {
+		Type  string
+		Error struct {
+			Message, Type string
+			Code          string
+			Details       struct {
+				ErrorCode string `json:"error_code"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(data), &event); err != nil || event.Error.Message == "" || event.Error.Type == "" {
+		t.Errorf("no error in %q: %v", text, err)
+	}
+	if d.name == "Messages" && event.Type != "error" {
+		t.Errorf("type %q, want error: %s", event.Type, text)
+	}
+	return event.Error.Code + event.Error.Details.ErrorCode
+}
+
+// ways runs a test for every dialect, streaming and not.
+func ways(t *testing.T, test func(t *testing.T, d *dialect, stream bool)) {
+	for i := range dialects {
+		for _, stream := range []bool{false, true} {
+			name := dialects[i].name
+			if stream {
+				name += "Streamed"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, &dialects[i], stream)
+			})
+		}
+	}
+}
+
+// streams runs a test for every dialect's streams.
+func streams(t *testing.T, test func(t *testing.T, d *dialect)) {
+	for i := range dialects {
+		t.Run(dialects[i].name, func(t *testing.T) {
+			t.Parallel()
+			test(t, &dialects[i])
+		})
+	}
+}
