@@ -35,6 +35,7 @@ type exchange struct {
 	own     string    // the caller's own upstream credential: an Authorization header, or empty
 	ownHash string    // its keyed hash; the credential itself goes to its vendor and nowhere else
 	started bool      // the caller has been sent a status: no other target may answer
+	patient time.Time // until when the caller may leave what is written unread
 	values  [8]string // of the answer's headers, so that they need no allocation each
 	used    int
 }
@@ -137,7 +138,6 @@ func (x *exchange) read() *llm.Error {
 	rc := http.NewResponseController(x.w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyDeadline)) // not supported by test recorders only
 	body, err := readBody(x.r)
-	_ = rc.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -145,6 +145,7 @@ func (x *exchange) read() *llm.Error {
 	case err != nil:
 		return &llm.Error{Status: http.StatusBadRequest, Code: "unreadable_body", Message: "the request body ended early or came too slowly"}
 	}
+	_ = rc.SetReadDeadline(time.Time{}) // else the caller would seem to leave when it passes
 	control, err := llm.Scan(body)
 	var scan *llm.ScanError
 	if errors.As(err, &scan) {
@@ -205,6 +206,34 @@ func (x *exchange) serve(t *decide.Target, status int) {
 	x.w.WriteHeader(status)
 }
 
+// send writes to the caller, and reports whether it still takes what it is sent. A
+// large answer goes in pieces with a deadline each: who reads slowly gets all of it.
+func (x *exchange) send(b []byte) bool {
+	const piece = 64 << 10
+	for {
+		n := min(len(b), piece)
+		x.patient = expectReading(x.w, x.patient)
+		if _, err := x.w.Write(b[:n]); err != nil {
+			return false
+		}
+		if b = b[n:]; len(b) == 0 {
+			return true
+		}
+	}
+}
+
+// expectReading lets writes fail when the caller has not read for writeTimeout, so that
+// one who never does holds nothing for long. It returns the deadline, and moves the last
+// one only where there is something to win.
+func expectReading(w http.ResponseWriter, last time.Time) time.Time {
+	now := time.Now()
+	if last.Sub(now) >= writeTimeout-writeTimeout/8 {
+		return last
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(now.Add(writeTimeout)) // not supported by test recorders only
+	return now.Add(writeTimeout)
+}
+
 func unknownModel(model string) *llm.Error {
 	return &llm.Error{Status: http.StatusNotFound, Code: "model_not_found", Param: "model",
 		Message: fmt.Sprintf("The model %q does not exist or you do not have access to it.", model)}
@@ -227,7 +256,7 @@ func (x *exchange) fail(e *llm.Error, origin string) {
 	x.set("Content-Length", strconv.Itoa(len(body)))
 	x.started = true
 	x.w.WriteHeader(e.Status)
-	_, _ = x.w.Write(body)
+	x.send(body)
 }
 
 // exhausted answers when no target served, with what happened to each.
@@ -260,5 +289,5 @@ func (x *exchange) passOn(a *answer) {
 	x.set("Content-Length", strconv.Itoa(len(a.body)))
 	x.started = true
 	x.w.WriteHeader(a.status)
-	_, _ = x.w.Write(a.body)
+	x.send(a.body)
 }

@@ -25,11 +25,10 @@ type answer struct {
 }
 
 const (
-	maxErrorBody = 256 << 10       // of a provider's error; more is cut
-	errorTime    = 5 * time.Second // for an error's body after its status, which says most of it
-	maxHeld      = 1 << 20         // lifecycle events held back before the stream counts as started
-	maxJudged    = 32 << 20        // of an answer that is read whole before it is passed on
-	writeTimeout = 30 * time.Second
+	maxErrorBody = 256 << 10             // of a provider's error; more is cut
+	errorTime    = 5 * time.Second       // for an error's body after its status, which says most of it
+	maxHeld      = 1 << 20               // lifecycle events held back before the stream counts as started
+	maxJudged    = 32 << 20              // of an answer that is read whole before it is passed on
 	drainTime    = 50 * time.Millisecond // for the bytes after a stream's end, to keep its connection
 )
 
@@ -155,7 +154,7 @@ func (a *attempt) whole() decide.Verdict {
 	upstream.AnswerHeader(a.w.Header(), a.resp.Header, a.target.Passthrough())
 	a.set("Content-Length", strconv.Itoa(len(body)))
 	a.serve(a.target, a.resp.StatusCode)
-	if _, err := a.w.Write(body); err != nil {
+	if !a.send(body) {
 		return decide.Classify(decide.Evidence{Phase: decide.Committed, Cause: decide.CallerGone})
 	}
 	return a.verdict(decide.NoCause, nil)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
@@ -38,8 +37,7 @@ var framers = sync.Pool{New: func() any { return new(llm.Framer) }}
 type relay struct {
 	*attempt
 	framer   *llm.Framer
-	finished bool      // the answer is complete, though its end marker has not come
-	deadline time.Time // of writes, as last set
+	finished bool // the answer is complete, though its end marker has not come
 }
 
 func (s *relay) recycle() {
@@ -119,16 +117,9 @@ func (s *relay) forward() bool {
 	return ok
 }
 
-// write sends and flushes. A caller that does not read for writeTimeout is gone.
+// write sends and flushes.
 func (s *relay) write(b []byte) bool {
-	if now := time.Now(); s.deadline.Sub(now) < writeTimeout-writeTimeout/8 {
-		s.deadline = now.Add(writeTimeout)
-		_ = http.NewResponseController(s.w).SetWriteDeadline(s.deadline) // not supported by test recorders only
-	}
-	if _, err := s.w.Write(b); err != nil {
-		return false
-	}
-	return http.NewResponseController(s.w).Flush() == nil
+	return s.send(b) && http.NewResponseController(s.w).Flush() == nil
 }
 
 func (s *relay) callerGone() decide.Verdict {
