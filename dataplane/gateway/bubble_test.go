@@ -301,6 +301,18 @@ func (w *watch) told(model string) (classes []decide.Class) {
 	return classes
 }
 
+// last is the last verdict on a model.
+func (w *watch) last(model string) decide.Class {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := len(w.seen) - 1; i >= 0; i-- {
+		if w.seen[i].model == model {
+			return w.seen[i].class
+		}
+	}
+	return ""
+}
+
 // standing is what the first target lets through now.
 func (w *watch) standing() decide.Standing {
 	h := w.route.Targets[0].Health.Health()

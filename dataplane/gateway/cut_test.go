@@ -93,8 +93,7 @@ func (b *bed) wantCut(a reply, had int, looksEnded bool) {
 		sent += events[whole][:min(len(events[whole]), had-len(sent))]
 		whole++
 	}
-	told := b.watch.told("first")
-	verdict := told[len(told)-1]
+	verdict := b.watch.last("first")
 	last := strings.TrimRight(events[len(events)-1], "\r\n")
 	switch {
 	case whole <= b.held: // the error event is not to be seen either
@@ -198,8 +197,7 @@ func TestProviderReportsAnErrorAfterEveryEvent(t *testing.T) {
 					} else if a.body != want || a.broken != nil {
 						t.Errorf("broken %v, body %q, want %q", a.broken, a.body, want)
 					}
-					told := b.watch.told("first")
-					b.wantVerdict(told[len(told)-1], decide.Overloaded)
+					b.wantVerdict(b.watch.last("first"), decide.Overloaded)
 				}
 			}
 		})
@@ -220,8 +218,7 @@ func TestWholeAnswerCutAtEveryByte(t *testing.T) {
 						for at := range len(wire) {
 							b.on("first", func(c *call) { c.cut(wire[:at], reset) })
 							b.served(b.ask(false), false, "second", "1")
-							told := b.watch.told("first")
-							b.wantVerdict(told[len(told)-1], decide.Connection, decide.BadAnswer)
+							b.wantVerdict(b.watch.last("first"), decide.Connection, decide.BadAnswer)
 							if t.Failed() {
 								t.Fatalf("cut at byte %d, after %q", at, wire[:at])
 							}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,21 +60,21 @@ func TestCallerThatNeverReadsIsDropped(t *testing.T) {
 	ways(t, func(t *testing.T, d *dialect, stream bool) {
 		bubble(t, d, pair(node.Mapping{StreamIdleTimeoutSecs: new(1)}), func(t *testing.T, b *bed) {
 			const size = 8 << 20
-			sent := 0
+			var sent atomic.Int64
 			b.on("first", func(c *call) {
 				text := b.long("first", stream, size)
 				for text != "" && c.r.Context().Err() == nil {
 					n := min(len(text), 1<<10)
 					c.say(text[:n])
 					text = text[n:]
-					sent += n
+					sent.Add(int64(n))
 				}
 			})
 			began := time.Now()
 			caller := b.connect()
 			write(t, caller, b.raw(stream))
 			synctest.Wait()
-			if kept := sent - 2*window; stream && kept > 256<<10 {
+			if kept := sent.Load() - 2*window; stream && kept > 256<<10 {
 				t.Errorf("%d bytes that nobody reads are held", kept)
 			}
 			time.Sleep(writeTimeout - time.Nanosecond)
