@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,7 @@ type bed struct {
 	callers   *listener
 	providers *listener
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // to the provider
+	dials     atomic.Int32
 	client    *http.Client
 
 	mu      sync.Mutex
@@ -85,7 +87,10 @@ func (b *bed) start(targets []node.Mapping) {
 	}
 	table := new(decide.Table).With(org)
 	b.watch = &watch{route: org.Resolve("r")}
-	client := upstream.New(upstream.Config{SealKey: private, DialUnguarded: func(ctx context.Context, network, addr string) (net.Conn, error) { return b.dial(ctx, network, addr) }})
+	client := upstream.New(upstream.Config{SealKey: private, DialUnguarded: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		b.dials.Add(1)
+		return b.dial(ctx, network, addr)
+	}})
 	door := gateway.New(gateway.Config{Table: func() *decide.Table { return table }, Ready: func() bool { return true }, Upstream: client, Health: b.watch})
 	b.client = &http.Client{Transport: &http.Transport{DialContext: b.callers.dial, DisableCompression: true}}
 	// In this order: whoever asks goes before who answers.

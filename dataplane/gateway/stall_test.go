@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,9 +95,8 @@ func TestDialingIsPartOfTheTimeout(t *testing.T) {
 	t.Parallel()
 	ways(t, func(t *testing.T, d *dialect, stream bool) {
 		bubble(t, d, pair(node.Mapping{RequestTimeoutSecs: new(3), StreamIdleTimeoutSecs: new(3)}), func(t *testing.T, b *bed) {
-			var dials atomic.Int32
 			b.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if dials.Add(1) > 1 {
+				if b.dials.Load() > 1 {
 					return b.providers.dial(ctx, network, addr)
 				}
 				<-ctx.Done()
@@ -116,9 +114,8 @@ func TestRefusedConnectionFailsOverAtOnce(t *testing.T) {
 	t.Parallel()
 	ways(t, func(t *testing.T, d *dialect, stream bool) {
 		bubble(t, d, pair(node.Mapping{}), func(t *testing.T, b *bed) {
-			var dials atomic.Int32
 			b.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if dials.Add(1) > 1 {
+				if b.dials.Load() > 1 {
 					return b.providers.dial(ctx, network, addr)
 				}
 				return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
