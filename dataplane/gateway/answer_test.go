@@ -50,6 +50,9 @@ func TestAnswersThatAreNone(t *testing.T) {
 		{"EmptyStream", func(*dialect) script { return as(200, eventType, "") }, decide.Connection, "stream"},
 		{"Garbled", func(*dialect) script { return as(200, eventType, "data: {\"id\": \n\n") }, decide.BadAnswer, "stream"},
 		{"OnlyTheEnd", func(d *dialect) script { return as(200, eventType, d.events[len(d.events)-1]) }, decide.BadAnswer, "stream"},
+		{"OnlyTheEndCutShort", func(d *dialect) script {
+			return as(200, eventType, strings.TrimRight(d.events[len(d.events)-1], "\n"))
+		}, decide.Connection, "stream"},
 		{"EndBeforeContent", func(d *dialect) script {
 			return as(200, eventType, strings.Join(d.lifecycle("first"), "")+d.events[len(d.events)-1])
 		}, decide.BadAnswer, "stream"},
@@ -177,7 +180,10 @@ func TestAfterTheEndOfAStream(t *testing.T) {
 				t.Errorf("took %v", a.took)
 			}
 			wantTold(t, b, "first", decide.Succeeded)
-			b.on("first", nil)
+			b.on("first", func(c *call) {
+				c.say(c.good("first", true))
+				c.pause(10 * time.Millisecond)
+			})
 			b.ask(true)
 			dials := b.dials.Load()
 			for range 10 {

@@ -270,6 +270,28 @@ func TestPingsAreLivenessAndNoContent(t *testing.T) {
 	})
 }
 
+// What is held back is bounded: a stream that never gets to its content has started at
+// some point, and then it is told when it breaks.
+func TestHeldBackEventsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20
+	streams(t, func(t *testing.T, d *dialect) {
+		bubble(t, d, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+			pings := strings.Repeat(d.ping, most/len(d.ping)+1)
+			b.on("first", func(c *call) {
+				c.say(pings)
+				c.pause(time.Second)
+				c.say(c.failed)
+			})
+			a := b.ask(true)
+			if a.status != http.StatusOK || a.body != pings+d.failed {
+				t.Errorf("status %d, %d bytes, want the %d pings and the error", a.status, len(a.body), len(pings))
+			}
+			wantTold(t, b, "second")
+		})
+	})
+}
+
 // The total time of a try is none of a stream's business, and each chunk begins the
 // idle time anew: be it a part of an event.
 func TestHealthyStreamIsNeverCut(t *testing.T) {
