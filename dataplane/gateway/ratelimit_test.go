@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,6 +166,24 @@ func TestRateLimitInsideAStreamIsTriedAgain(t *testing.T) {
 			b.served(a, true, "first", "0")
 			wantTook(t, a.took, time.Second)
 			wantTold(t, b, "first", decide.Succeeded)
+		})
+	})
+}
+
+// After content it is an error that the caller is told of, and nothing is tried again.
+func TestRateLimitAfterContentIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	streams(t, func(t *testing.T, d *dialect) {
+		bubble(t, d, pair(node.Mapping{RetryOn429Count: 10}), func(t *testing.T, b *bed) {
+			const limit = "event: error\n" + `data: {"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}` + "\n\n"
+			sent := strings.Join(d.lifecycle("first"), "") + d.content("first") + limit
+			b.on("first", func(c *call) { c.say(sent) })
+			a := b.ask(true)
+			if a.body != sent || a.broken != nil || len(b.asked("first")) != 1 {
+				t.Errorf("asked %d times, broken %v, body %q", len(b.asked("first")), a.broken, a.body)
+			}
+			wantTold(t, b, "first", decide.RateLimited)
+			wantTold(t, b, "second")
 		})
 	})
 }
