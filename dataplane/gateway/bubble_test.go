@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -103,7 +104,10 @@ func (b *bed) start(targets []node.Mapping) {
 // serve runs a server to the test's end. Then nothing may be left on it: a handler that
 // still runs is one that nobody would ever have stopped.
 func (b *bed) serve(l *listener, h http.Handler) {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: gateway.ReadHeaderTimeout, MaxHeaderBytes: gateway.MaxHeaderBytes}
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: gateway.ReadHeaderTimeout, MaxHeaderBytes: gateway.MaxHeaderBytes,
+		ErrorLog: log.New(complaints{b.t}, "", 0),
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -118,6 +122,14 @@ func (b *bed) serve(l *listener, h http.Handler) {
 		}
 		<-served
 	})
+}
+
+// complaints are what net/http has to say of a handler: a panic, a second header.
+type complaints struct{ t *testing.T }
+
+func (c complaints) Write(p []byte) (int, error) {
+	c.t.Errorf("%s", p)
+	return len(p), nil
 }
 
 // on sets how a model answers; without it, it answers well.

@@ -17,6 +17,7 @@ type dialect struct {
 	events  []string // of a recorded stream
 	held    int      // how many events come before the first content
 	ping    string   // keeps a connection alive and says nothing
+	beat    string   // the same, of the gateway's making
 	failed  string   // the event by which a provider says that it broke
 	// cutShort is how many events at the end a provider may leave out without the answer
 	// being broken, as long as it ends its body in order.
@@ -30,14 +31,14 @@ var dialects = []dialect{
 		whole:   `{"id":"c1","object":"chat.completion","model":%q,"choices":[{"index":0,"message":{"role":"assistant","content":"Hello world"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`,
 		events: []string{
 			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n",
-			": keep-alive\n\n",
+			": processing\n\n",
 			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}` + "\n\n",
 			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{"content":" w\u00f6rld"},"finish_reason":null}]}` + "\n\n",
 			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n",
 			`data: {"id":"c1","object":"chat.completion.chunk","model":%q,"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}` + "\n\n",
 			"data: [DONE]\n\n",
 		},
-		held: 2, ping: ": ping\n\n", cutShort: 2,
+		held: 2, ping: ": ping\n\n", beat: ": keep-alive\n\n", cutShort: 2,
 		failed: `data: {"error":{"message":"The server is overloaded","type":"server_error","code":"overloaded"}}` + "\n\n",
 	},
 	{
@@ -54,7 +55,7 @@ var dialects = []dialect{
 			"event: message_delta\n" + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":2}}` + "\n\n",
 			"event: message_stop\n" + `data: {"type":"message_stop"}` + "\n\n",
 		},
-		held: 3, ping: "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+		held: 3, ping: "event: ping\ndata: {\"type\":\"ping\"}\n\n", beat: "event: ping\ndata: {\"type\": \"ping\"}\n\n",
 		failed: "event: error\n" + `data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n",
 	},
 }

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -231,6 +232,7 @@ func TestStreamSilentAfterContentEndsInAnErrorEvent(t *testing.T) {
 				})
 				a := b.ask(true)
 				wantTook(t, a.took, 2*idle-time.Millisecond)
+				a.body = strings.ReplaceAll(a.body, d.beat, "")
 				rest, ok := strings.CutPrefix(a.body, sent+b.ping)
 				if code := d.errorEvent(t, rest); !ok || code != "upstream_stream_timeout" || a.broken != nil {
 					t.Errorf("code %q, broken %v, body %q", code, a.broken, a.body)
@@ -309,9 +311,78 @@ func TestHealthyStreamIsNeverCut(t *testing.T) {
 				}
 			})
 			a := b.ask(true)
+			a.body = strings.ReplaceAll(a.body, d.beat, "")
 			b.served(a, true, "first", "0")
 			wantTook(t, a.took, time.Duration(len(a.body)-1)*(60*time.Second-time.Nanosecond))
 			wantTold(t, b, "first", decide.Succeeded)
+		})
+	})
+}
+
+// While a started stream is silent the caller hears every 15 s that it goes on, between
+// whole events and never after the last one.
+func TestCallerHearsOfASilentStream(t *testing.T) {
+	t.Parallel()
+	streams(t, func(t *testing.T, d *dialect) {
+		bubble(t, d, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+			events := d.stream("first")
+			b.on("first", func(c *call) {
+				c.say(strings.Join(events[:d.held], ""))
+				c.pause(100 * time.Second) // nothing: the answer has not begun
+				c.say(events[d.held] + "da")
+				c.pause(50 * time.Second)
+				c.say("ta: ")
+				c.pause(7 * time.Second)
+				c.say(strings.TrimPrefix(events[d.held+1], "data: "))
+				c.pause(16 * time.Second)
+				c.say(strings.Join(events[d.held+2:], ""))
+				c.pause(time.Minute)
+			})
+			if d.name == "Messages" {
+				events[d.held+1] = "data: " + strings.SplitN(events[d.held+1], "data: ", 2)[1]
+			}
+			began := time.Now()
+			resp, err := b.open(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			const first = 100 * time.Second
+			for _, want := range []struct {
+				at   time.Duration
+				text string
+			}{
+				{first, strings.Join(events[:d.held+1], "")}, {first + 15*time.Second, d.beat}, {first + 30*time.Second, d.beat}, {first + 45*time.Second, d.beat},
+				{first + 57*time.Second, events[d.held+1]}, {first + 72*time.Second, d.beat}, {first + 73*time.Second, strings.Join(events[d.held+2:], "")},
+			} {
+				got := make([]byte, len(want.text))
+				if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want.text {
+					t.Fatalf("%v, %q, want %q", err, got, want.text)
+				}
+				wantTook(t, time.Since(began), want.at)
+			}
+			if rest, err := io.ReadAll(resp.Body); len(rest) > 0 || err != nil {
+				t.Errorf("%q, %v after the end", rest, err)
+			}
+		})
+	})
+}
+
+// A stream whose silence must end sooner than that has none.
+func TestNoKeepAliveWithinAShortIdleTime(t *testing.T) {
+	t.Parallel()
+	streams(t, func(t *testing.T, d *dialect) {
+		bubble(t, d, pair(node.Mapping{StreamIdleTimeoutSecs: new(15)}), func(t *testing.T, b *bed) {
+			sent := strings.Join(b.lifecycle("first"), "") + b.content("first")
+			b.on("first", func(c *call) {
+				c.say(sent)
+				c.hang()
+			})
+			a := b.ask(true)
+			if rest, ok := strings.CutPrefix(a.body, sent); !ok || d.errorEvent(t, rest) == "" {
+				t.Errorf("%q", a.body)
+			}
+			wantTook(t, a.took, 15*time.Second)
 		})
 	})
 }

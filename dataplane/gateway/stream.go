@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
@@ -19,6 +20,7 @@ import (
 func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	defer s.recycle()
+	defer s.lastWords()
 	for {
 		_, err := s.framer.Read(a.resp.Body)
 		a.timer.Stop() // what follows is the caller's time, not the provider's
@@ -37,6 +39,7 @@ var framers = sync.Pool{New: func() any { return new(llm.Framer) }}
 type relay struct {
 	*attempt
 	framer   *llm.Framer
+	keeper   keeper
 	finished bool // the answer is complete, though its end marker has not come
 }
 
@@ -80,6 +83,7 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 		}
 		s.finished = s.finished || s.dialect.Finished(ev)
 	case llm.Failed:
+		s.lastWords()
 		v = s.verdict(decide.ErrorInside, ev.Data)
 		if s.started {
 			s.forward() // the provider's own words, and nothing after them
@@ -102,6 +106,7 @@ func (s *relay) commit() {
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)
+	s.keepAlive()
 }
 
 // forward sends the taken events to the caller at once.
@@ -112,14 +117,25 @@ func (s *relay) forward() bool {
 	if !s.started {
 		s.commit()
 	}
-	ok := s.write(s.framer.Taken())
+	ok := s.tell(s.framer.Taken())
 	s.framer.Release()
 	return ok
 }
 
-// write sends and flushes.
+// tell writes events.
+func (s *relay) tell(b []byte) bool {
+	s.keeper.mu.Lock()
+	defer s.keeper.mu.Unlock()
+	return s.write(b)
+}
+
+// write sends and flushes, under the keeper's lock.
 func (s *relay) write(b []byte) bool {
-	return s.send(b) && http.NewResponseController(s.w).Flush() == nil
+	if !s.send(b) || http.NewResponseController(s.w).Flush() != nil {
+		return false
+	}
+	s.keeper.wrote = time.Now()
+	return true
 }
 
 func (s *relay) callerGone() decide.Verdict {
@@ -129,6 +145,7 @@ func (s *relay) callerGone() decide.Verdict {
 // done ends a good stream, and reads what little follows so that the connection
 // to the provider can be used again.
 func (s *relay) done() decide.Verdict {
+	s.lastWords()
 	if !s.forward() {
 		return s.callerGone()
 	}
@@ -144,6 +161,7 @@ func (s *relay) done() decide.Verdict {
 
 // end handles the end of the bytes: whole, cut, timed out, or the caller gone.
 func (s *relay) end(err error) decide.Verdict {
+	s.lastWords()
 	if !errors.Is(err, io.EOF) {
 		return s.cut(s.broken())
 	}
@@ -151,11 +169,11 @@ func (s *relay) end(err error) decide.Verdict {
 	// that is not whole is dropped: it may be half an event.
 	if ev, ok := s.framer.Rest(); ok && s.started && s.dialect.EndMarker(ev) {
 		s.forward()
-		s.write([]byte("\n\n"))
+		s.tell([]byte("\n\n"))
 		return s.verdict(decide.NoCause, nil)
 	}
 	if s.finished {
-		s.write([]byte("data: [DONE]\n\n"))
+		s.tell([]byte("data: [DONE]\n\n"))
 		return s.verdict(decide.NoCause, nil)
 	}
 	return s.cut(s.verdict(decide.Broken, nil))
@@ -170,6 +188,6 @@ func (s *relay) cut(v decide.Verdict) decide.Verdict {
 	if v.Class == decide.Timeout {
 		e.Status, e.Code = http.StatusGatewayTimeout, "upstream_stream_timeout"
 	}
-	s.write(s.dialect.ErrorEvent(&e, s.id))
+	s.tell(s.dialect.ErrorEvent(&e, s.id))
 	return v
 }

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+)
+
+// keepAliveEvery is how long a started stream may be silent before the caller is told
+// that it goes on: proxies on the way, and tools, give up on silence.
+const keepAliveEvery = 15 * time.Second
+
+// keeper writes keep-alives to the caller of a started stream while the provider is
+// silent. It shares the connection with the events, and nothing of it comes after the
+// last one.
+type keeper struct {
+	mu    sync.Mutex // of writes to the caller
+	timer *time.Timer
+	wrote time.Time // when the caller was last sent something
+	over  bool
+}
+
+// keepAlive begins with the first event.
+func (s *relay) keepAlive() {
+	k := &s.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s.target.StreamIdle > keepAliveEvery {
+		k.wrote = time.Now()
+		k.timer = time.AfterFunc(keepAliveEvery, s.beat)
+	}
+}
+
+func (s *relay) beat() {
+	k := &s.keeper
+	if !k.mu.TryLock() {
+		k.timer.Reset(keepAliveEvery) // an event is just being written
+		return
+	}
+	defer k.mu.Unlock()
+	if k.over {
+		return
+	}
+	wait := keepAliveEvery - time.Since(k.wrote)
+	if wait <= 0 {
+		if !s.write(s.dialect.KeepAlive()) {
+			return // the caller is gone, and the request's context tells
+		}
+		wait = keepAliveEvery
+	}
+	k.timer.Reset(wait)
+}
+
+// lastWords ends the keep-alives; what is written from then on is the end.
+func (s *relay) lastWords() {
+	k := &s.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+}
