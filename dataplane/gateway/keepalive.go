@@ -10,8 +10,7 @@ import (
 const keepAliveEvery = 15 * time.Second
 
 // keeper writes keep-alives to the caller of a started stream while the provider is
-// silent. It shares the connection with the events, and nothing of it comes after the
-// last one.
+// silent. It shares the connection with the events.
 type keeper struct {
 	mu    sync.Mutex // of writes to the caller
 	timer *time.Timer
@@ -50,8 +49,9 @@ func (s *relay) beat() {
 	k.timer.Reset(wait)
 }
 
-// lastWords ends the keep-alives; what is written from then on is the end.
-func (s *relay) lastWords() {
+// quiet ends the keep-alives, before the answer is handed back to net/http. The last
+// event was written a moment ago at most, so that none has come after it.
+func (s *relay) quiet() {
 	k := &s.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()

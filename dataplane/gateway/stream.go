@@ -20,7 +20,7 @@ import (
 func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	defer s.recycle()
-	defer s.lastWords()
+	defer s.quiet()
 	for {
 		_, err := s.framer.Read(a.resp.Body)
 		a.timer.Stop() // what follows is the caller's time, not the provider's
@@ -83,7 +83,6 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 		}
 		s.finished = s.finished || s.dialect.Finished(ev)
 	case llm.Failed:
-		s.lastWords()
 		v = s.verdict(decide.ErrorInside, ev.Data)
 		if s.started {
 			s.forward() // the provider's own words, and nothing after them
@@ -145,7 +144,6 @@ func (s *relay) callerGone() decide.Verdict {
 // done ends a good stream, and reads what little follows so that the connection
 // to the provider can be used again.
 func (s *relay) done() decide.Verdict {
-	s.lastWords()
 	if !s.forward() {
 		return s.callerGone()
 	}
@@ -161,7 +159,6 @@ func (s *relay) done() decide.Verdict {
 
 // end handles the end of the bytes: whole, cut, timed out, or the caller gone.
 func (s *relay) end(err error) decide.Verdict {
-	s.lastWords()
 	if !errors.Is(err, io.EOF) {
 		return s.cut(s.broken())
 	}
