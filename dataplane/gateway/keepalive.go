@@ -25,7 +25,8 @@ func (s *relay) keepAlive() {
 	defer k.mu.Unlock()
 	if s.target.StreamIdle > keepAliveEvery {
 		k.wrote = time.Now()
-		k.timer = time.AfterFunc(keepAliveEvery, s.beat)
+		k.timer = time.AfterFunc(time.Hour, s.beat)
+		k.timer.Reset(keepAliveEvery) // now that beat finds it
 	}
 }
 
