@@ -40,6 +40,12 @@ var rules = []rule{
 		source: "https://api-docs.deepseek.com/quick_start/error_codes"},
 	{class: UsageLimit, statuses: quotaStatuses, contains: "insufficient credits",
 		source: "https://openrouter.ai/docs/api-reference/errors"},
+	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"exceeded_current_quota_error"},
+		source: "https://platform.moonshot.ai/docs/api/chat (errors), which comes with a 403 as well as a 429"},
+	{class: UsageLimit, statuses: quotaStatuses, contains: "used all available credits",
+		source: "seen from xAI, with a 403 or a 429"},
+	{class: UsageLimit, statuses: quotaStatuses, contains: "run out of credits",
+		source: "seen from xAI, with a 403"},
 	// Google says the same of a limit per minute, so its own type goes by status.
 	{class: UsageLimit, statuses: quotaStatuses, contains: "you exceeded your current quota", unless: "RESOURCE_EXHAUSTED",
 		source: "https://platform.openai.com/docs/guides/error-codes"},
@@ -53,6 +59,11 @@ var rules = []rule{
 
 	{class: ModelNotFound, statuses: []int{400}, codes: []string{"model_not_found", "model_decommissioned", "not_found_error"},
 		source: "https://console.groq.com/docs/errors, https://platform.openai.com/docs/deprecations"},
+
+	{class: ModelNotFound, statuses: []int{400}, contains: "model identifier is invalid",
+		source: "seen from Bedrock, of models that a region does not have or has no longer"},
+	{class: ModelNotFound, statuses: []int{400, 401}, codes: []string{"ModelError"},
+		source: "seen from OpenCode Zen, whose 401 it is when a model is not to be had in a format"},
 
 	{class: Overloaded, codes: []string{"overloaded_error"}, statuses: []int{500, 503, 529},
 		source: "https://docs.anthropic.com/en/api/errors"},

@@ -35,6 +35,7 @@ type exchange struct {
 	token   string     // the caller's own upstream credential: an Authorization header, or empty
 	own     decide.Own // the same as decisions know it; the credential itself goes to its vendor and nowhere else
 	started bool       // the caller has been sent a status: no other target may answer
+	patient time.Time  // until when the caller may leave what is written unread
 	values  [8]string  // of the answer's headers, so that they need no allocation each
 	used    int
 }
@@ -136,7 +137,6 @@ func (x *exchange) read() *llm.Error {
 	rc := http.NewResponseController(x.w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyDeadline)) // not supported by test recorders only
 	body, err := readBody(x.r)
-	_ = rc.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -144,6 +144,7 @@ func (x *exchange) read() *llm.Error {
 	case err != nil:
 		return &llm.Error{Status: http.StatusBadRequest, Code: "unreadable_body", Message: "the request body ended early or came too slowly"}
 	}
+	_ = rc.SetReadDeadline(time.Time{}) // else the caller would seem to leave when it passes
 	body, refusal := decoded(x.r.Header.Get("Content-Encoding"), body)
 	if refusal != nil {
 		return refusal
@@ -208,6 +209,34 @@ func (x *exchange) serve(t *decide.Target, status int) {
 	x.w.WriteHeader(status)
 }
 
+// send writes to the caller, and reports whether it still takes what it is sent. A
+// large answer goes in pieces with a deadline each: who reads slowly gets all of it.
+func (x *exchange) send(b []byte) bool {
+	const piece = 64 << 10
+	for {
+		n := min(len(b), piece)
+		x.patient = expectReading(x.w, x.patient)
+		if _, err := x.w.Write(b[:n]); err != nil {
+			return false
+		}
+		if b = b[n:]; len(b) == 0 {
+			return true
+		}
+	}
+}
+
+// expectReading lets writes fail when the caller has not read for writeTimeout, so that
+// one who never does holds nothing for long. It returns the deadline, and moves the last
+// one only where there is something to win.
+func expectReading(w http.ResponseWriter, last time.Time) time.Time {
+	now := time.Now()
+	if last.Sub(now) >= writeTimeout-writeTimeout/8 {
+		return last
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(now.Add(writeTimeout)) // not supported by test recorders only
+	return now.Add(writeTimeout)
+}
+
 // refuse answers with an error of the gateway's own.
 func (x *exchange) refuse(e *llm.Error) {
 	x.fail(e, originGateway)
@@ -225,7 +254,7 @@ func (x *exchange) fail(e *llm.Error, origin string) {
 	x.set("Content-Length", strconv.Itoa(len(body)))
 	x.started = true
 	x.w.WriteHeader(e.Status)
-	_, _ = x.w.Write(body)
+	x.send(body)
 }
 
 // exhausted answers when no target served, with what happened to each.
@@ -257,5 +286,5 @@ func (x *exchange) passOn(a *answer) {
 	x.set("Content-Length", strconv.Itoa(len(a.body)))
 	x.started = true
 	x.w.WriteHeader(a.status)
-	_, _ = x.w.Write(a.body)
+	x.send(a.body)
 }

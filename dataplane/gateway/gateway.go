@@ -63,6 +63,10 @@ func New(cfg Config) *Handler {
 const (
 	maxBody      = 32 << 20
 	bodyDeadline = 60 * time.Second // for reading a request's body
+	// refusedDeadline is for the body of a request that is refused before it was read; less
+	// than writeTimeout, or the refusal would be late.
+	refusedDeadline = 5 * time.Second
+	writeTimeout    = 30 * time.Second // for a caller to take some of its answer
 	// MaxHeaderBytes and ReadHeaderTimeout are for the http.Server around a Handler.
 	MaxHeaderBytes    = 32 << 10
 	ReadHeaderTimeout = 5 * time.Second
@@ -71,6 +75,8 @@ const (
 // ServeHTTP routes by exact path. Every path stands under "/" and under
 // "/api/llm-gateway".
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// net/http reads the body of a refused request before it answers.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedDeadline)) // not supported by test recorders only
 	path := strings.TrimPrefix(r.URL.Path, "/api/llm-gateway")
 	switch path {
 	case "/v1/chat/completions":
@@ -108,6 +114,7 @@ func plain(w http.ResponseWriter, r *http.Request, status int, text string) {
 		status, text = http.StatusMethodNotAllowed, "method not allowed\n"
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	expectReading(w, time.Time{})
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text))
 }

@@ -92,5 +92,5 @@ func (x *exchange) answer(v any) {
 	x.set("Content-Type", "application/json")
 	x.set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(http.StatusOK)
-	_, _ = x.w.Write(body)
+	x.send(body)
 }

@@ -25,10 +25,10 @@ type answer struct {
 }
 
 const (
-	maxErrorBody = 256 << 10 // of a provider's error; more is cut
-	maxHeld      = 1 << 20   // lifecycle events held back before the stream counts as started
-	maxJudged    = 32 << 20  // of an answer that is read whole before it is passed on
-	writeTimeout = 30 * time.Second
+	maxErrorBody = 256 << 10             // of a provider's error; more is cut
+	errorTime    = 5 * time.Second       // for an error's body after its status, which says most of it
+	maxHeld      = 1 << 20               // lifecycle events held back before the stream counts as started
+	maxJudged    = 32 << 20              // of an answer that is read whole before it is passed on
 	drainTime    = 50 * time.Millisecond // for the bytes after a stream's end, to keep its connection
 )
 
@@ -59,7 +59,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	a := attempt{exchange: x, target: t, ctx: ctx, resp: resp, timer: timer}
+	a := attempt{exchange: x, target: t, ctx: ctx, cancel: cancel, resp: resp, timer: timer}
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return a.refusal()
@@ -83,6 +83,7 @@ type attempt struct {
 	*exchange
 	target *decide.Target
 	ctx    context.Context
+	cancel context.CancelCauseFunc
 	resp   *http.Response
 	timer  *time.Timer
 }
@@ -106,6 +107,8 @@ func (a *attempt) broken() decide.Verdict {
 }
 
 func (a *attempt) refusal() (decide.Verdict, *answer) {
+	late := time.AfterFunc(errorTime, func() { a.cancel(upstream.ErrTimedOut) })
+	defer late.Stop()
 	body, err := a.errorBody()
 	if err != nil && a.ctx.Err() != nil && upstream.CauseOf(a.ctx) == decide.CallerGone {
 		return a.broken(), nil
@@ -152,7 +155,7 @@ func (a *attempt) whole() (decide.Verdict, *answer) {
 	upstream.AnswerHeader(a.w.Header(), a.resp.Header, a.target.Passthrough())
 	a.set("Content-Length", strconv.Itoa(len(body)))
 	a.serve(a.target, a.resp.StatusCode)
-	if _, err := a.w.Write(body); err != nil {
+	if !a.send(body) {
 		return decide.Classify(decide.Evidence{Phase: decide.Committed, Cause: decide.CallerGone}), nil
 	}
 	return a.verdict(decide.NoCause, nil), nil

@@ -15,12 +15,13 @@ import (
 // stream relays a streaming answer. Events that carry no content are held back,
 // so that a stream that fails before its first content fails over or becomes a
 // plain error; from then on whole events go to the caller as they came, and a
-// stream that breaks ends in the dialect's error event.
+// stream that breaks ends in the dialect's error event. The wait for the first bytes
+// began with the attempt, so that a header alone does not win time.
 func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	defer s.recycle()
+	defer s.quiet()
 	for {
-		a.timer.Reset(a.target.StreamIdle)
 		_, err := s.framer.Read(a.resp.Body)
 		a.timer.Stop() // what follows is the caller's time, not the provider's
 		if over, verdict := s.take(); over {
@@ -29,6 +30,7 @@ func (a *attempt) stream() decide.Verdict {
 		if err != nil {
 			return s.end(err)
 		}
+		a.timer.Reset(a.target.StreamIdle)
 	}
 }
 
@@ -37,9 +39,9 @@ var framers = sync.Pool{New: func() any { return new(llm.Framer) }}
 type relay struct {
 	*attempt
 	framer   *llm.Framer
+	keeper   keeper
 	finished bool      // the answer is complete, though its end marker has not come
 	trail    llm.Trail // what an error event of ours has to go on from
-	deadline time.Time // of writes, as last set
 }
 
 func (s *relay) recycle() {
@@ -105,7 +107,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 	}
 	closing := s.trail.Closing(s.dialect, ev, s.id) // before forward, which ev does not outlive
 	if s.forward() && closing != nil {
-		s.write(closing)
+		s.tell(closing)
 	}
 	v.Committed = true
 	return v
@@ -117,6 +119,7 @@ func (s *relay) commit() {
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)
+	s.keepAlive()
 }
 
 // forward sends the taken events to the caller at once.
@@ -127,21 +130,25 @@ func (s *relay) forward() bool {
 	if !s.started {
 		s.commit()
 	}
-	ok := s.write(s.framer.Taken())
+	ok := s.tell(s.framer.Taken())
 	s.framer.Release()
 	return ok
 }
 
-// write sends and flushes. A caller that does not read for writeTimeout is gone.
+// tell writes events.
+func (s *relay) tell(b []byte) bool {
+	s.keeper.mu.Lock()
+	defer s.keeper.mu.Unlock()
+	return s.write(b)
+}
+
+// write sends and flushes, under the keeper's lock.
 func (s *relay) write(b []byte) bool {
-	if now := time.Now(); s.deadline.Sub(now) < writeTimeout-writeTimeout/8 {
-		s.deadline = now.Add(writeTimeout)
-		_ = http.NewResponseController(s.w).SetWriteDeadline(s.deadline) // not supported by test recorders only
-	}
-	if _, err := s.w.Write(b); err != nil {
+	if !s.send(b) || http.NewResponseController(s.w).Flush() != nil {
 		return false
 	}
-	return http.NewResponseController(s.w).Flush() == nil
+	s.keeper.wrote = time.Now()
+	return true
 }
 
 func (s *relay) callerGone() decide.Verdict {
@@ -173,11 +180,11 @@ func (s *relay) end(err error) decide.Verdict {
 	// that is not whole is dropped: it may be half an event.
 	if ev, ok := s.framer.Rest(); ok && s.started && s.dialect.EndMarker(ev) {
 		s.forward()
-		s.write([]byte("\n\n"))
+		s.tell([]byte("\n\n"))
 		return s.verdict(decide.NoCause, nil)
 	}
 	if s.finished {
-		s.write([]byte("data: [DONE]\n\n"))
+		s.tell([]byte("data: [DONE]\n\n"))
 		return s.verdict(decide.NoCause, nil)
 	}
 	return s.cut(s.verdict(decide.Broken, nil))
@@ -192,6 +199,6 @@ func (s *relay) cut(v decide.Verdict) decide.Verdict {
 	if v.Class == decide.Timeout {
 		e.Status, e.Code = http.StatusGatewayTimeout, "upstream_stream_timeout"
 	}
-	s.write(s.dialect.ErrorEvent(&e, s.id, &s.trail))
+	s.tell(s.dialect.ErrorEvent(&e, s.id, &s.trail))
 	return v
 }

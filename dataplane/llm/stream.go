@@ -190,6 +190,16 @@ func (d Dialect) Finished(ev Event) bool {
 // before it: OpenAI's ends of a response hold all of it.
 func (d Dialect) EndAnswers() bool { return d == Responses }
 
+// KeepAlive is what keeps a silent stream's connection open and says nothing: an
+// event where the dialect has one for it, else a comment, for clients stumble over
+// events that they do not know.
+func (d Dialect) KeepAlive() []byte {
+	if d == Messages {
+		return []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n")
+	}
+	return []byte(": keep-alive\n\n")
+}
+
 // EndMarker reports whether an event that lacks its blank line is certainly the
 // whole of the dialect's end marker.
 func (d Dialect) EndMarker(ev Event) bool {

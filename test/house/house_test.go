@@ -185,3 +185,18 @@ func TestPurePackagesReadNoClock(t *testing.T) {
 		}
 	}
 }
+
+// The one way around the guard of outgoing connections is for tests.
+func TestNothingDialsUnguarded(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("git", "grep", "-n", "--untracked", `\bDialUnguarded\b`, "--", ":(top)*.go", ":(top,exclude)*_test.go")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err) // the field itself is found, or the rule guards nothing
+	}
+	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(line, "dataplane/upstream/upstream.go:") {
+			t.Errorf("reaches providers past the guard: %s", line)
+		}
+	}
+}
