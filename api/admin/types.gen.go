@@ -610,7 +610,7 @@ type ApiKeyUpdate struct {
 // | `bearer_api_key`, `x_api_key`, `azure_api_key`, `bedrock_api_key` | `api_key` |
 // | `aws_keys`, `google_service_account` | `credentials` |
 // | `aws_role`, `google_adc`, `google_impersonation` | the node's own identity; `credentials` may add to it |
-// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through; nothing is stored |
+// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
 type AuthType string
 
 // AuthTypeInput See AuthType. `api_key` stands for the default of the `model_provider`, `oauth_passthrough` for the passthrough type
@@ -726,7 +726,7 @@ type ModelMapping struct {
 	// | `bearer_api_key`, `x_api_key`, `azure_api_key`, `bedrock_api_key` | `api_key` |
 	// | `aws_keys`, `google_service_account` | `credentials` |
 	// | `aws_role`, `google_adc`, `google_impersonation` | the node's own identity; `credentials` may add to it |
-	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through; nothing is stored |
+	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
 	ProviderAuthType AuthType           `json:"provider_auth_type"`
 	ProviderId       openapi_types.UUID `json:"provider_id"`
 	ProviderName     string             `json:"provider_name"`
@@ -879,7 +879,7 @@ type Provider struct {
 	// | `bearer_api_key`, `x_api_key`, `azure_api_key`, `bedrock_api_key` | `api_key` |
 	// | `aws_keys`, `google_service_account` | `credentials` |
 	// | `aws_role`, `google_adc`, `google_impersonation` | the node's own identity; `credentials` may add to it |
-	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through; nothing is stored |
+	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
 	AuthType AuthType `json:"auth_type"`
 
 	// BaseUrl Example: https://api.openai.com/v1
@@ -957,7 +957,7 @@ type ProviderCatalogEntry struct {
 	// | `bearer_api_key`, `x_api_key`, `azure_api_key`, `bedrock_api_key` | `api_key` |
 	// | `aws_keys`, `google_service_account` | `credentials` |
 	// | `aws_role`, `google_adc`, `google_impersonation` | the node's own identity; `credentials` may add to it |
-	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through; nothing is stored |
+	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
 	AuthType AuthType `json:"auth_type"`
 
 	// DefaultBaseUrl Null where it depends on the account.
@@ -1027,6 +1027,9 @@ type ProviderCreate struct {
 	RequestTimeoutSecs *int `json:"request_timeout_secs,omitempty"`
 
 	// Settings A JSON object: `region`, `api_version`, `organization`, `project`, `location`, `model_api_family`. Default `{}`.
+	//
+	// `model_api_family` says which API a `custom` endpoint has: `openai` (chat completions; the default), `openai_responses`
+	// (chat completions and responses) or `anthropic` (messages). An `openai` provider is asked for both of OpenAI's.
 	Settings *json.RawMessage `json:"settings,omitempty"`
 
 	// StreamIdleTimeoutSecs Used where the model mapping sets none. Default unset.

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/node"
-	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
 // Org is one organization's compiled configuration. It is never changed after
@@ -96,33 +94,23 @@ func (t *Target) ownPolicy() node.Cooldown {
 }
 
 // Passthrough reports whether the target is asked with the caller's own credential.
-func (t *Target) Passthrough() bool { return t.Provider.Auth == PassthroughAuth }
+func (t *Target) Passthrough() bool { return t.Provider.Auth.Vendor() != NoVendor }
 
 // Provider is where targets send to.
 type Provider struct {
-	ID       uuid.UUID
-	OrgID    uuid.UUID
-	Name     string
-	Family   string
-	Dialect  llm.Dialect
-	Endpoint *url.URL // of the dialect's generation call
-	Auth     Auth
-	Sealed   *node.Sealed
+	ID     uuid.UUID
+	OrgID  uuid.UUID
+	Name   string
+	Family string
+	// Endpoints is where generation calls go. All are on the host of Base.
+	Endpoints Endpoints
+	Base      *url.URL
+	Auth      Auth
+	Sealed    *node.Sealed
 	// Attached is upstream's own: the opened credential, which lives and dies with
 	// this configuration.
 	Attached atomic.Value
 }
-
-// Auth is how a provider's credential is sent.
-type Auth uint8
-
-// Ways to send a credential. NoAuth marks a provider this node cannot serve.
-const (
-	NoAuth Auth = iota
-	BearerAuth
-	XAPIKeyAuth
-	PassthroughAuth // the caller's own token; nothing is stored
-)
 
 // Compile turns a snapshot into what requests read. Health records come from board,
 // so that they outlive a configuration. The error names the entry that is wrong;
@@ -176,30 +164,21 @@ type compiler struct {
 }
 
 func (c *compiler) provider(p *node.Provider) error {
-	endpoint, dialect, err := endpointOf(p)
+	base, err := baseOf(p)
 	if err != nil {
 		return err
 	}
 	out := &compiledProvider{
-		Provider: &Provider{ID: p.ID, OrgID: c.snapshot.OrganizationID, Name: p.Name, Family: p.Family, Dialect: dialect, Endpoint: endpoint, Sealed: p.Credential},
-		slug:     ProviderSlug(p.Name), source: p,
-	}
-	switch p.AuthType {
-	case "bearer_api_key":
-		out.Auth = BearerAuth
-	case "x_api_key":
-		out.Auth = XAPIKeyAuth
-	case "claude_oauth":
-		if dialect == llm.Messages {
-			out.Auth = PassthroughAuth
-		}
+		Provider: &Provider{ID: p.ID, OrgID: c.snapshot.OrganizationID, Name: p.Name, Family: p.Family, Base: base, Endpoints: endpointsOf(p, base),
+			Auth: authOf(p), Sealed: p.Credential},
+		slug: ProviderSlug(p.Name), source: p,
 	}
 	switch {
 	case !p.Enabled:
 		out.unservable = ProviderDisabled
 	case !p.Serving:
 		out.unservable = ProviderNotServing
-	case dialect == llm.NoDialect || out.Auth == NoAuth || p.Credential == nil && out.Auth != PassthroughAuth:
+	case out.Endpoints == Endpoints{} || out.Auth == NoAuth || p.Credential == nil && out.Auth.Vendor() == NoVendor:
 		out.unservable = NotSupported
 	}
 	c.providers[p.ID] = out
@@ -210,64 +189,6 @@ func (c *compiler) provider(p *node.Provider) error {
 // "<provider>/<upstream model>": lower case, spaces as '-'.
 func ProviderSlug(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
-}
-
-// endpointOf is where a provider takes generation calls and in which dialect.
-func endpointOf(p *node.Provider) (*url.URL, llm.Dialect, error) {
-	u, err := url.Parse(p.BaseURL)
-	if err != nil {
-		return nil, 0, fmt.Errorf("base_url: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, 0, fmt.Errorf("base_url: %q is not an absolute http or https address", p.BaseURL)
-	}
-	dialect := familyDialect(p)
-	path := strings.TrimRight(u.Path, "/")
-	switch dialect {
-	case llm.Messages:
-		// People write Anthropic's address with and without "/v1".
-		path = strings.TrimSuffix(path, "/v1") + "/v1/messages"
-	case llm.Chat:
-		if prefix, known := knownPaths[u.Hostname()]; known && (path == "" || path == "/v1") {
-			path = prefix
-		}
-		path += "/chat/completions"
-	}
-	u.Path, u.RawPath, u.Fragment = path, "", ""
-	return u, dialect, nil
-}
-
-// knownPaths are the paths of well-known hosts, for addresses written without
-// them. Each is from the vendor's own API reference.
-var knownPaths = map[string]string{
-	"api.openai.com":                    "/v1",
-	"api.groq.com":                      "/openai/v1",
-	"api.together.xyz":                  "/v1",
-	"api.mistral.ai":                    "/v1",
-	"api.x.ai":                          "/v1",
-	"api.fireworks.ai":                  "/inference/v1",
-	"openrouter.ai":                     "/api/v1",
-	"api.deepseek.com":                  "/v1",
-	"api.cohere.ai":                     "/compatibility/v1",
-	"api.perplexity.ai":                 "",
-	"generativelanguage.googleapis.com": "/v1beta/openai",
-}
-
-func familyDialect(p *node.Provider) llm.Dialect {
-	switch p.Family {
-	case "anthropic":
-		return llm.Messages
-	case "azure_openai", "bedrock", "vertex":
-		return llm.NoDialect // their own addressing and signing come with their codecs
-	case "custom":
-		var settings struct {
-			Family string `json:"model_api_family"`
-		}
-		if json.Unmarshal(p.Settings, &settings) == nil && settings.Family == "anthropic" {
-			return llm.Messages
-		}
-	}
-	return llm.Chat
 }
 
 // routes groups the mappings: by alias where the alias alone names the route, and

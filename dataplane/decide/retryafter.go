@@ -72,7 +72,26 @@ func exhaustedWindow(h http.Header, now time.Time) (wait time.Duration, found bo
 			wait, found = max(wait, d), true
 		}
 	}
+	for _, w := range codexWindows {
+		if used, err := strconv.ParseFloat(h.Get(w.used), 64); err != nil || used < 100 {
+			continue
+		}
+		d, ok := resetIn(h.Get(w.at), now)
+		if !ok {
+			d, ok = resetIn(h.Get(w.after), now)
+		}
+		if ok {
+			wait, found = max(wait, d), true
+		}
+	}
 	return wait, found
+}
+
+// codexWindows are those of a ChatGPT plan: the share that is used, in percent, and
+// when it begins anew. Seen from ChatGPT's codex backend.
+var codexWindows = []struct{ used, at, after string }{
+	{"X-Codex-Primary-Used-Percent", "X-Codex-Primary-Reset-At", "X-Codex-Primary-Reset-After-Seconds"},
+	{"X-Codex-Secondary-Used-Percent", "X-Codex-Secondary-Reset-At", "X-Codex-Secondary-Reset-After-Seconds"},
 }
 
 // resetIn reads the forms in use: "6m0s", "12ms", seconds, Unix seconds, RFC 3339.

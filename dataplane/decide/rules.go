@@ -30,8 +30,8 @@ var rules = []rule{
 		source: "https://platform.openai.com/docs/guides/error-codes"},
 	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"enforced_spend_limit_reached", "billing_error"},
 		source: "https://docs.anthropic.com/en/api/errors"},
-	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"usage_limit_reached"},
-		source: "seen from ChatGPT's codex backend when a plan's window is used up"},
+	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"usage_limit_reached", "usage_not_included"},
+		source: "seen from ChatGPT's codex backend when a plan's window is used up, or the plan has none"},
 	{class: UsageLimit, statuses: quotaStatuses, contains: "your credit balance is too low",
 		source: "https://docs.anthropic.com/en/api/errors"},
 	{class: UsageLimit, statuses: quotaStatuses, contains: "you have reached your specified",
@@ -56,6 +56,15 @@ var rules = []rule{
 
 	{class: Overloaded, codes: []string{"overloaded_error"}, statuses: []int{500, 503, 529},
 		source: "https://docs.anthropic.com/en/api/errors"},
+	{class: Overloaded, codes: []string{"server_is_overloaded", "slow_down"}, statuses: []int{500, 503, 529},
+		source: "seen from OpenAI's responses and ChatGPT's codex backend; https://platform.openai.com/docs/guides/error-codes (slow down)"},
+
+	// Said inside a 200 these would else count as the server's failure, though another
+	// target would say the same, and a tool goes on by the code: Codex compacts.
+	{class: BadRequest, codes: []string{"context_length_exceeded", "invalid_prompt", "invalid_image", "invalid_image_format", "invalid_base64_image",
+		"invalid_image_url", "image_too_large", "image_too_small", "image_parse_error", "image_content_policy_violation", "invalid_image_mode",
+		"image_file_too_large", "unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found"}, statuses: []int{400},
+		source: "https://platform.openai.com/docs/api-reference/responses/object (error.code)"},
 }
 
 // ruleFor is the class of the first rule that holds, or empty.

@@ -38,17 +38,16 @@ type Run struct {
 	route    *Route
 	dialect  llm.Dialect
 	seed     uint64 // derived from the request; the only source of chance
-	own      string // the keyed hash of the caller's own credential; empty: none came
-	missing  bool   // a passthrough target was reached without one
+	own      Own    // the caller's own credential
+	missing  Vendor // of a passthrough target that was reached without one of its own
 	at       int    // the target to look at next
 	tries    int    // of the current target
 	Failed   int    // targets tried in vain
 	Attempts []Attempt
 }
 
-// NewRun starts at the first target.
-// own is the keyed hash of the caller's own upstream credential, or empty.
-func NewRun(route *Route, dialect llm.Dialect, seed uint64, own string) Run {
+// NewRun starts at the first target. own is the caller's own upstream credential.
+func NewRun(route *Route, dialect llm.Dialect, seed uint64, own Own) Run {
 	return Run{route: route, dialect: dialect, seed: seed, own: own}
 }
 
@@ -62,10 +61,10 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 			r.skipped(t, reason, 0)
 			continue
 		}
-		if t.Passthrough() && r.own == "" {
+		if t.Passthrough() && r.own.For(t) == "" {
 			// Going on would answer with another account than the caller's tool asked for.
 			r.skipped(t, CredentialMissing, 0)
-			r.missing = true
+			r.missing = t.Provider.Auth.Vendor()
 			return nil, Admission{}, false
 		}
 		admission := r.admit(t, now)
@@ -83,7 +82,7 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 func (r *Run) admit(t *Target, now time.Time) Admission {
 	var own *Admission
 	if t.Passthrough() {
-		if v := t.OwnHealth(r.own); v != nil {
+		if v := t.OwnHealth(r.own.For(t)); v != nil {
 			a := v.Admit(now)
 			if !a.OK {
 				a.Reason = CredentialCooling
@@ -107,7 +106,7 @@ func (r *Run) unfit(t *Target) Reason {
 	if t.Unservable != "" {
 		return t.Unservable
 	}
-	if t.Provider.Dialect != r.dialect {
+	if t.Provider.Endpoints[r.dialect] == nil {
 		return WrongDialect
 	}
 	return ""
@@ -199,9 +198,9 @@ const maxRetryAfter = 300
 // the status that every attempt had in common, else 502. Targets that the
 // configuration keeps out count only when there is no other.
 func (r *Run) Exhausted() Exhausted {
-	if r.missing {
+	if r.missing != NoVendor {
 		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
-			Message: "this route uses your own subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
+			Message: "this route uses your own " + r.missing.String() + " subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
 	}
 	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}
 	var considered, limited, rejected, wrongDialect, shared int

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"net/url"
 	"testing"
 	"time"
 
@@ -17,11 +18,19 @@ func route(n int) *Route {
 	for i := range n {
 		model := string(rune('a' + i))
 		r.Targets = append(r.Targets, &Target{
-			Position: i + 1, Provider: &Provider{Name: "p" + model, Dialect: llm.Chat}, UpstreamModel: model,
+			Position: i + 1, Provider: &Provider{Name: "p" + model, Endpoints: takes(llm.Chat)}, UpstreamModel: model,
 			Cooldown: node.DefaultCooldown(), Health: board.Cell(HealthKey{UpstreamModel: model}).View(node.DefaultCooldown()),
 		})
 	}
 	return r
+}
+
+// takes are the endpoints of a provider that takes the dialects.
+func takes(dialects ...llm.Dialect) (e Endpoints) {
+	for _, d := range dialects {
+		e[d] = new(url.URL)
+	}
+	return e
 }
 
 // answer is what a target is scripted to say.
@@ -31,7 +40,7 @@ func verdict(status int) Verdict {
 
 // walk runs the route against one status per target; 0 is cooling down.
 func walk(r *Route, statuses ...int) (*Run, []int) {
-	run := NewRun(r, llm.Chat, 1, "")
+	run := NewRun(r, llm.Chat, 1, Own{})
 	var asked []int
 	for {
 		t, _, ok := run.Next(now)
@@ -51,7 +60,7 @@ func TestRunTriesInOrderAndSkips(t *testing.T) {
 	t.Parallel()
 	r := route(4)
 	r.Targets[0].Unservable = TargetDisabled
-	r.Targets[2].Provider.Dialect = llm.Messages
+	r.Targets[2].Provider.Endpoints = takes(llm.Messages)
 	run, asked := walk(r, 0, 503, 0, 200)
 	if diff := cmp.Diff([]int{2, 4}, asked); diff != "" {
 		t.Error(diff)
@@ -92,7 +101,7 @@ func TestExhausted(t *testing.T) {
 		"CoolingAndDisabled": {func(r *Route) { cooling(r, 0, 12); r.Targets[1].Unservable = TargetDisabled }, []int{0, 0}, 429, 12},
 		"AllDisabled":        {func(r *Route) { r.Targets[0].Unservable, r.Targets[1].Unservable = TargetDisabled, ProviderDisabled }, []int{0, 0}, 502, 0},
 		"WrongDialect": {func(r *Route) {
-			r.Targets[0].Provider.Dialect, r.Targets[1].Provider.Dialect = llm.Messages, llm.Messages
+			r.Targets[0].Provider.Endpoints, r.Targets[1].Provider.Endpoints = takes(llm.Messages), takes(llm.Messages)
 		}, []int{0, 0}, 400, 0},
 		"RefusedAndFailed": {nil, []int{0, 503}, 502, 0},
 		"FailedAndRefused": {nil, []int{503, 0}, 502, 0},
@@ -133,7 +142,7 @@ func TestRetryWaits(t *testing.T) {
 			r := route(1)
 			r.Targets[0].RetryOn429, r.Targets[0].RetryMaxWait = 2, c.maxWait
 			for seed := range uint64(50) {
-				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, "")
+				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, Own{})
 				target, _, _ := run.Next(now)
 				for range 2 {
 					wait, again := run.Retry(target, c.verdict)
@@ -162,7 +171,7 @@ func TestRunProperties(t *testing.T) {
 				target.Health.Cell.Own(own(0, node.HealthUsageLimit))
 			}
 		}
-		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), "")
+		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), Own{})
 		last := 0
 		for {
 			target, admission, ok := run.Next(now)

@@ -32,10 +32,10 @@ type exchange struct {
 	control llm.Control
 	route   *decide.Route
 	run     decide.Run
-	own     string    // the caller's own upstream credential: an Authorization header, or empty
-	ownHash string    // its keyed hash; the credential itself goes to its vendor and nowhere else
-	started bool      // the caller has been sent a status: no other target may answer
-	values  [8]string // of the answer's headers, so that they need no allocation each
+	token   string     // the caller's own upstream credential: an Authorization header, or empty
+	own     decide.Own // the same as decisions know it; the credential itself goes to its vendor and nowhere else
+	started bool       // the caller has been sent a status: no other target may answer
+	values  [8]string  // of the answer's headers, so that they need no allocation each
 	used    int
 }
 
@@ -109,28 +109,27 @@ func gatewayKey(header http.Header) string {
 	return ""
 }
 
-// takeOwnCredential keeps the second credential of a request: a bearer token that is
-// no gateway key.
+// takeOwnCredential keeps the second credential of a request: a bearer token that a
+// vendor of subscriptions gave out.
 func (x *exchange) takeOwnCredential(hashKey []byte) {
 	v := x.r.Header["Authorization"]
 	if len(v) != 1 || v[0] == "" {
 		return
 	}
 	scheme, token, _ := strings.Cut(v[0], " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" || strings.HasPrefix(token, node.KeyPrefix) {
+	token = strings.TrimSpace(token)
+	vendor := decide.VendorOf(token)
+	if !strings.EqualFold(scheme, "Bearer") || vendor == decide.NoVendor {
 		return
 	}
 	mac := hmac.New(sha256.New, hashKey)
 	mac.Write([]byte(token))
-	x.own, x.ownHash = v[0], hex.EncodeToString(mac.Sum(nil)[:16])
+	x.token, x.own = v[0], decide.Own{Vendor: vendor, Hash: hex.EncodeToString(mac.Sum(nil)[:16])}
 }
 
 // read buffers the body, since failover may have to send it again, and reads its
 // control fields.
 func (x *exchange) read() *llm.Error {
-	if enc := x.r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return &llm.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding", Message: "send the body without content-encoding " + strconv.Quote(enc)}
-	}
 	if x.r.ContentLength > maxBody {
 		return tooLarge()
 	}
@@ -144,6 +143,10 @@ func (x *exchange) read() *llm.Error {
 		return tooLarge()
 	case err != nil:
 		return &llm.Error{Status: http.StatusBadRequest, Code: "unreadable_body", Message: "the request body ended early or came too slowly"}
+	}
+	body, refusal := decoded(x.r.Header.Get("Content-Encoding"), body)
+	if refusal != nil {
+		return refusal
 	}
 	control, err := llm.Scan(body)
 	var scan *llm.ScanError
@@ -181,7 +184,7 @@ func readBody(r *http.Request) ([]byte, error) {
 
 func (x *exchange) begin(route *decide.Route) {
 	x.route = route
-	x.run = decide.NewRun(route, x.dialect, x.seed, x.ownHash)
+	x.run = decide.NewRun(route, x.dialect, x.seed, x.own)
 	x.set(headerCount, strconv.Itoa(len(route.Targets)))
 }
 

@@ -70,6 +70,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.generate(w, r, llm.Chat)
 	case "/v1/messages":
 		h.generate(w, r, llm.Messages)
+	case "/v1/responses":
+		h.responses(w, r)
 	case "/v1/models":
 		h.models(w, r, "")
 	case "/healthz":
@@ -124,6 +126,19 @@ func dialectOf(r *http.Request) llm.Dialect {
 	return llm.Chat
 }
 
+// responses serves OpenAI's responses. A tool that would rather speak over a WebSocket
+// is told at once that there is none: Codex falls back on 426 without another try, and
+// tries any other status again and again.
+func (h *Handler) responses(w http.ResponseWriter, r *http.Request) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		h.generate(w, r, llm.Responses)
+		return
+	}
+	// RFC 9110 section 15.5.22: the answer names what to speak instead.
+	w.Header()["Upgrade"], w.Header()["Connection"] = []string{"HTTP/1.1"}, []string{"Upgrade"}
+	newExchange(w, r, llm.Responses).refuse(&llm.Error{Status: http.StatusUpgradeRequired, Code: "websocket_not_supported", Message: "there are no WebSockets here: use POST over HTTP"})
+}
+
 // generate is one request for an answer, from the key to the last byte.
 func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.Dialect) {
 	x := newExchange(w, r, dialect)
@@ -175,12 +190,14 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 			}
 			continue
 		}
-		h.cfg.Health.Observe(t, admission, verdict, x.ownHash)
+		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
 		switch {
 		case verdict.Class == decide.Succeeded, verdict.Class == decide.Canceled:
 			return true
 		case x.started:
-			h.logFailure(x, t, verdict)
+			if verdict.Class != decide.BadRequest { // the caller's own
+				h.logFailure(x, t, verdict)
+			}
 			return true
 		case !verdict.Failover:
 			x.passOn(answer)

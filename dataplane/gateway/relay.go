@@ -49,7 +49,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	if t.Passthrough() {
 		header = upstream.PassthroughHeader(x.r.Header)
 	}
-	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, header, x.own, x.query(), body)
+	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, x.dialect, header, x.token, x.query(), body)
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
@@ -66,7 +66,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	case x.control.Stream && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
 		return a.stream(), nil
 	}
-	return a.whole(), nil
+	return a.whole()
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say
@@ -129,7 +129,7 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // whole reads a non-streaming answer to its end before the caller sees any of it:
 // a 200 that is no answer must be able to fail over.
-func (a *attempt) whole() decide.Verdict {
+func (a *attempt) whole() (decide.Verdict, *answer) {
 	buf := buffers.Get().(*bytes.Buffer)
 	buf.Reset()
 	defer func() {
@@ -139,20 +139,21 @@ func (a *attempt) whole() decide.Verdict {
 	}()
 	_, err := buf.ReadFrom(io.LimitReader(a.resp.Body, maxJudged+1))
 	if err != nil {
-		return a.broken()
+		return a.broken(), nil
 	}
 	body := buf.Bytes()
 	switch kind := a.dialect.ReadAnswer(body); {
 	case len(body) > maxJudged, kind == llm.NoAnswer, kind == llm.RealAnswer && a.control.Stream:
-		return a.verdict(decide.NotAnAnswer, nil)
+		return a.verdict(decide.NotAnAnswer, nil), nil
 	case kind == llm.ErrorAnswer:
-		return a.verdict(decide.ErrorInside, body)
+		// The buffer goes back; what may be passed on must not.
+		return a.verdict(decide.ErrorInside, body), &answer{a.resp.StatusCode, a.resp.Header, bytes.Clone(body), a.target.Passthrough()}
 	}
 	upstream.AnswerHeader(a.w.Header(), a.resp.Header, a.target.Passthrough())
 	a.set("Content-Length", strconv.Itoa(len(body)))
 	a.serve(a.target, a.resp.StatusCode)
 	if _, err := a.w.Write(body); err != nil {
-		return decide.Classify(decide.Evidence{Phase: decide.Committed, Cause: decide.CallerGone})
+		return decide.Classify(decide.Evidence{Phase: decide.Committed, Cause: decide.CallerGone}), nil
 	}
-	return a.verdict(decide.NoCause, nil)
+	return a.verdict(decide.NoCause, nil), nil
 }

@@ -38,6 +38,7 @@ type relay struct {
 	*attempt
 	framer   *llm.Framer
 	finished bool      // the answer is complete, though its end marker has not come
+	trail    llm.Trail // what an error event of ours has to go on from
 	deadline time.Time // of writes, as last set
 }
 
@@ -74,6 +75,7 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 	} else {
 		meaning = s.dialect.Judge(ev)
 	}
+	s.trail.Follow(s.dialect, ev)
 	switch meaning {
 	case llm.Content:
 		if !s.started {
@@ -81,20 +83,31 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 		}
 		s.finished = s.finished || s.dialect.Finished(ev)
 	case llm.Failed:
-		v = s.verdict(decide.ErrorInside, ev.Data)
-		if s.started {
-			s.forward() // the provider's own words, and nothing after them
-		}
-		return true, v
+		return true, s.failed(ev)
 	case llm.Garbled:
 		return true, s.verdict(decide.NotAnAnswer, nil)
 	case llm.Done:
-		if !s.started {
+		if !s.started && !s.dialect.EndAnswers() {
 			return true, s.verdict(decide.NotAnAnswer, nil)
 		}
 		return true, s.done()
 	}
 	return false, v
+}
+
+// failed ends a stream in which the provider reports an error. Where the caller has
+// seen content, or no other target could do better, that is told in the provider's own
+// words, with nothing after them but what the dialect's clients wait for.
+func (s *relay) failed(ev llm.Event) decide.Verdict {
+	v := s.verdict(decide.ErrorInside, ev.Data)
+	if !s.started && v.Failover {
+		return v
+	}
+	closing := s.trail.Closing(s.dialect, ev, s.id) // before forward, which ev does not outlive
+	if s.forward() && closing != nil {
+		s.write(closing)
+	}
+	return v
 }
 
 // commit starts the answer: from here on no other target can.
@@ -178,6 +191,6 @@ func (s *relay) cut(v decide.Verdict) decide.Verdict {
 	if v.Class == decide.Timeout {
 		e.Status, e.Code = http.StatusGatewayTimeout, "upstream_stream_timeout"
 	}
-	s.write(s.dialect.ErrorEvent(&e, s.id))
+	s.write(s.dialect.ErrorEvent(&e, s.id, &s.trail))
 	return v
 }

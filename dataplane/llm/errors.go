@@ -62,8 +62,12 @@ func (d Dialect) Envelope(e *Error, requestID string) []byte {
 	return out
 }
 
-// ErrorEvent writes e as the event that ends a broken stream of dialect d.
-func (d Dialect) ErrorEvent(e *Error, requestID string) []byte {
+// ErrorEvent writes e as the event that ends a broken stream of dialect d, which went
+// as far as the trail says.
+func (d Dialect) ErrorEvent(e *Error, requestID string, trail *Trail) []byte {
+	if d == Responses {
+		return trail.failed(e, requestID)
+	}
 	var out []byte
 	if d == Messages {
 		out = append(out, "event: error\n"...)
@@ -151,6 +155,8 @@ func ReadError(body []byte) Said {
 		switch key {
 		case "error":
 			return s.errorValue(1, &inner)
+		case "detail":
+			return s.errorValue(1, &outer)
 		case "response":
 			return s.fields(1, func(key string) error {
 				if key == "error" {

@@ -21,6 +21,7 @@ func TestReadError(t *testing.T) {
 		"MessageOnly":   {` {"message":"m","code":7}`, Said{Code: "7", Message: "m"}},
 		"Detail":        {`{"detail":"Unsupported parameter"}`, Said{Message: "Unsupported parameter"}},
 		"DetailOfLists": {`{"detail":[{"loc":["body"]}]}`, Said{}},
+		"DetailObject":  {`{"detail":{"message":"m","code":"token_expired"}}`, Said{Code: "token_expired", Message: "m"}},
 		"Responses":     {`{"type":"response.failed","response":{"id":"r","error":{"code":"server_is_overloaded","message":"m"}}}`, Said{Code: "server_is_overloaded", Message: "m"}},
 		"Escapes":       {`{"error":{"message":"a\"b\u00e9"}}`, Said{Message: `a"bé`}},
 		"HTML":          {"<html>\n", Said{Message: "<html>"}},
@@ -47,14 +48,15 @@ func TestEnvelopes(t *testing.T) {
 	t.Parallel()
 	e := &Error{Status: 404, Code: "model_not_found", Param: "model", Message: "no"}
 	for dialect, want := range map[Dialect]string{
-		Chat:     `{"error":{"message":"no","type":"invalid_request_error","code":"model_not_found","param":"model"}}`,
-		Messages: `{"type":"error","error":{"type":"not_found_error","message":"no","details":{"error_code":"model_not_found"}},"request_id":"req_1"}`,
+		Chat:      `{"error":{"message":"no","type":"invalid_request_error","code":"model_not_found","param":"model"}}`,
+		Responses: `{"error":{"message":"no","type":"invalid_request_error","code":"model_not_found","param":"model"}}`,
+		Messages:  `{"type":"error","error":{"type":"not_found_error","message":"no","details":{"error_code":"model_not_found"}},"request_id":"req_1"}`,
 	} {
 		if got := string(dialect.Envelope(e, "req_1")); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got, want := string(Messages.ErrorEvent(&Error{Status: 529, Message: "m"}, "r")), "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"},\"request_id\":\"r\"}\n\n"; got != want {
+	if got, want := string(Messages.ErrorEvent(&Error{Status: 529, Message: "m"}, "r", nil)), "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"},\"request_id\":\"r\"}\n\n"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

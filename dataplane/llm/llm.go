@@ -11,6 +11,10 @@ const (
 	NoDialect Dialect = iota
 	Chat              // OpenAI chat completions
 	Messages          // Anthropic messages
+	Responses         // OpenAI responses
+
+	// Dialects is how many values there are, for what is kept by dialect.
+	Dialects = iota
 )
 
 // String names the dialect as logs and error texts do.
@@ -20,6 +24,8 @@ func (d Dialect) String() string {
 		return "chat"
 	case Messages:
 		return "messages"
+	case Responses:
+		return "responses"
 	}
 	return "none"
 }

@@ -416,6 +416,9 @@ const (
 // ReadAnswer judges a whole 2xx body: one valid JSON object that has what an
 // answer of the dialect must have.
 func (d Dialect) ReadAnswer(body []byte) AnswerKind {
+	if d == Responses {
+		return readResponse(body)
+	}
 	s := scanner{b: body}
 	s.space()
 	if s.peek() != '{' {

@@ -16,29 +16,28 @@ const (
 	Content                  // some of the answer, or an event nobody here knows
 	Done                     // the protocol's own end
 	Failed                   // the provider reports an error inside the stream
-	Garbled                  // not an event of any dialect; only Judge says so
+	Garbled                  // not an event of the dialect; only Judge says so
 )
 
 // Judge says what an event of a stream in dialect d means. It reads the event;
 // Outcome is the cheap form for streams that have started.
 func (d Dialect) Judge(ev Event) Meaning {
 	m := d.Outcome(ev)
-	if m != Content {
+	if m == Failed || m == Done && d != Responses {
 		return m
 	}
 	if ev.Data == nil {
 		return Lifecycle
 	}
 	lifecycle := chatLifecycle
-	if d == Messages {
-		switch string(messagesType(ev)) {
-		case "message_start", "ping":
-			lifecycle = anyObject
-		case "content_block_start":
-			lifecycle = emptyBlock
-		default:
-			lifecycle = noLifecycle
+	switch d {
+	case Messages:
+		lifecycle = messagesLifecycle(ev)
+	case Responses:
+		if len(ev.kind()) == 0 {
+			return Garbled // every event of the dialect says what it is
 		}
+		lifecycle = responsesLifecycle(ev)
 	}
 	s := scanner{b: ev.Data}
 	s.space()
@@ -50,7 +49,18 @@ func (d Dialect) Judge(ev Event) Meaning {
 	if held {
 		return Lifecycle
 	}
-	return Content
+	return m
+}
+
+// messagesLifecycle is the reader for an event of the messages dialect.
+func messagesLifecycle(ev Event) func(*scanner) (bool, error) {
+	switch string(ev.kind()) {
+	case "message_start", "ping":
+		return anyObject
+	case "content_block_start":
+		return emptyBlock
+	}
+	return noLifecycle
 }
 
 // The readers below read one value and report whether it carries no content.
@@ -148,10 +158,17 @@ func (d Dialect) Outcome(ev Event) Meaning {
 			return Failed
 		}
 	case Messages:
-		switch string(messagesType(ev)) {
+		switch string(ev.kind()) {
 		case "message_stop":
 			return Done
 		case "error":
+			return Failed
+		}
+	case Responses:
+		switch string(ev.kind()) {
+		case "response.completed", "response.incomplete":
+			return Done
+		case "response.failed", "error":
 			return Failed
 		}
 	}
@@ -168,6 +185,10 @@ func (d Dialect) Finished(ev Event) bool {
 	_, after, found := bytes.Cut(ev.Data, []byte(`"finish_reason":`))
 	return found && bytes.HasPrefix(bytes.TrimLeft(after, " "), []byte(`"`))
 }
+
+// EndAnswers reports whether the dialect's end is an answer by itself, whatever came
+// before it: OpenAI's ends of a response hold all of it.
+func (d Dialect) EndAnswers() bool { return d == Responses }
 
 // EndMarker reports whether an event that lacks its blank line is certainly the
 // whole of the dialect's end marker.
@@ -186,11 +207,17 @@ func hasError(data []byte) bool {
 	return json.Unmarshal(data, &body) == nil && len(body.Error) > 0 && string(body.Error) != "null"
 }
 
-// messagesType is the event's type: the event line, or where a provider leaves
-// it out the data's own "type".
-func messagesType(ev Event) []byte {
+// kind is the event's type: the event line, or where a provider leaves it out the
+// data's own "type".
+func (ev Event) kind() []byte {
 	if len(ev.Name) > 0 {
 		return ev.Name
+	}
+	const first = `{"type":"` // as all providers write it; no JSON text means anything else by it
+	if rest, ok := bytes.CutPrefix(ev.Data, []byte(first)); ok {
+		if kind, _, ok := bytes.Cut(rest, []byte(`"`)); ok {
+			return kind
+		}
 	}
 	var body struct {
 		Type string `json:"type"`

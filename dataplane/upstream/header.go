@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -60,9 +61,10 @@ func withoutOAuth(values []string) (out []string) {
 
 // What never goes upstream, whosever credential it is: the gateway's own headers,
 // what belongs to the connection (RFC 9110 section 7.6.1), and what tells of the
-// network in between. Accept-Encoding stays too, since the answer is read here.
+// network in between. Accept-Encoding stays too, since the answer is read here, and
+// Content-Encoding, since the body was.
 var withheld = map[string]bool{
-	"Accept-Encoding": true, "Authorization": true, "Connection": true, "Content-Length": true, "Cookie": true, "Expect": true, "Forwarded": true,
+	"Accept-Encoding": true, "Authorization": true, "Connection": true, "Content-Encoding": true, "Content-Length": true, "Cookie": true, "Expect": true, "Forwarded": true,
 	"Host": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true, "Via": true, "X-Api-Key": true, "X-Real-Ip": true,
 }
@@ -102,11 +104,22 @@ var answerHeaders = map[string]bool{
 	"X-Should-Retry": true, "Openai-Processing-Ms": true, "Openai-Version": true, "Openai-Model": true,
 }
 
+// Headers by which a vendor talks to its own tool on a subscription: how much of the
+// plan is used, and what the tool is to send with its next request.
+var subscriptionHeaders = []string{"Anthropic-Ratelimit-Unified-", "X-Codex-", "X-Models-Etag", "X-Reasoning-Included", "X-Oai-Request-Id"}
+
+func ofSubscription(name string) bool {
+	return slices.ContainsFunc(subscriptionHeaders, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 // AnswerHeader copies the headers of a provider's answer that go to the caller. What
-// tells of a subscription's windows goes only to whose subscription it is.
+// tells of a subscription goes only to whose subscription it is.
 func AnswerHeader(dst, src http.Header, passthrough bool) {
 	for name, v := range src {
-		if !passthrough && strings.HasPrefix(name, "Anthropic-Ratelimit-Unified-") {
+		if ofSubscription(name) {
+			if passthrough {
+				dst[name] = v
+			}
 			continue
 		}
 		if answerHeaders[name] || strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Anthropic-Ratelimit-") {

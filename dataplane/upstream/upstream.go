@@ -22,6 +22,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
 // Errors of a refused attempt. No connection was made.
@@ -154,11 +155,11 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Open sends a request to the provider and waits for the answer's headers. The
+// Open sends a request in a dialect that the provider takes, and waits for the answer's headers. The
 // header is sent as it is plus the credential; Open takes it over. own is the
 // caller's own Authorization header, which only a passthrough provider on its
 // vendor's host is sent. The error, if any, is an *Error. Canceling ctx ends the attempt and the answer's body.
-func (c *Client) Open(ctx context.Context, p *decide.Provider, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
+func (c *Client) Open(ctx context.Context, p *decide.Provider, d llm.Dialect, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
 	to, err := c.attach(p)
 	if err != nil {
 		return nil, &Error{Phase: decide.Dialing, Cause: decide.GatewayFault, Err: err}
@@ -168,10 +169,10 @@ func (c *Client) Open(ctx context.Context, p *decide.Provider, header http.Heade
 		header["Authorization"] = to.credential
 	case decide.XAPIKeyAuth:
 		header["X-Api-Key"] = to.credential
-	case decide.PassthroughAuth:
+	case decide.ClaudeOAuth, decide.CodexOAuth:
 		header["Authorization"] = []string{own}
 	}
-	address := p.Endpoint
+	address := p.Endpoints[d]
 	if rawQuery != "" {
 		withQuery := *address
 		withQuery.RawQuery = rawQuery
@@ -235,11 +236,11 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if a, ok := p.Attached.Load().(*attached); ok {
 		return a, nil
 	}
-	if p.Auth == decide.PassthroughAuth {
-		if !c.vendorHost(p.Endpoint) {
+	if vendor := p.Auth.Vendor(); vendor != decide.NoVendor {
+		if !c.vendorHost(vendor, p.Base) {
 			return nil, fmt.Errorf("%w: provider %s is on another host than its vendor's, and callers' own tokens go nowhere else", ErrCredential, p.ID)
 		}
-		a := &attached{transport: c.transport(p.Endpoint)}
+		a := &attached{transport: c.transport(p.Base)}
 		p.Attached.Store(a)
 		return a, nil
 	}
@@ -251,15 +252,18 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if p.Auth == decide.BearerAuth {
 		value = "Bearer " + value
 	}
-	a := &attached{[]string{value}, c.transport(p.Endpoint)}
+	a := &attached{[]string{value}, c.transport(p.Base)}
 	p.Attached.Store(a)
 	return a, nil
 }
 
-// vendorHost reports whether callers' own tokens may go to the host: the vendor's
-// over TLS, or an address that the operator allowed by its network.
-func (c *Client) vendorHost(u *url.URL) bool {
-	if u.Scheme == "https" && u.Hostname() == "api.anthropic.com" {
+// vendorHosts are where callers' own tokens may go, and nowhere below them.
+var vendorHosts = map[decide.Vendor]string{decide.Claude: "api.anthropic.com", decide.ChatGPT: "chatgpt.com"}
+
+// vendorHost reports whether callers' own tokens of a vendor may go to the host: the
+// vendor's over TLS, or an address that the operator allowed by its network.
+func (c *Client) vendorHost(v decide.Vendor, u *url.URL) bool {
+	if u.Scheme == "https" && u.Hostname() == vendorHosts[v] {
 		return true
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
@@ -271,7 +275,7 @@ func (c *Client) open(p *decide.Provider) (credential node.Credential, err error
 		return credential, fmt.Errorf("%w: provider %s has none", ErrCredential, p.ID)
 	}
 	// The seal names its host: a base_url that was moved elsewhere gets nothing.
-	if !strings.EqualFold(p.Sealed.Host, p.Endpoint.Host) {
+	if !strings.EqualFold(p.Sealed.Host, p.Base.Host) {
 		return credential, fmt.Errorf("%w: it is sealed to another host than provider %s has", ErrCredential, p.ID)
 	}
 	if c.sealKey == nil || p.Sealed.KeyID != c.keyID {

@@ -65,12 +65,12 @@ func setup(t *testing.T, allow bool) bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint, err := url.Parse(server.URL + "/v1/chat/completions")
+	base, err := url.Parse(server.URL + "/v1/chat/completions")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &decide.Provider{ID: uuid.New(), OrgID: uuid.New(), Dialect: llm.Chat, Endpoint: endpoint, Auth: decide.BearerAuth}
-	p.Sealed = seal(t, key.PublicKey(), p.OrgID, endpoint.Host)
+	p := &decide.Provider{ID: uuid.New(), OrgID: uuid.New(), Base: base, Endpoints: decide.Endpoints{llm.Chat: base}, Auth: decide.BearerAuth}
+	p.Sealed = seal(t, key.PublicKey(), p.OrgID, base.Host)
 	cfg := Config{SealKey: key}
 	if allow {
 		cfg.Guard.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -91,7 +91,7 @@ func seal(t *testing.T, key hpke.PublicKey, org uuid.UUID, host string) *node.Se
 
 func (b bundle) open(t *testing.T) error {
 	t.Helper()
-	resp, err := b.client.Open(t.Context(), b.provider, http.Header{}, "", "", Body{[]byte("{"), []byte(`"a":1`), []byte("}")})
+	resp, err := b.client.Open(t.Context(), b.provider, llm.Chat, http.Header{}, "", "", Body{[]byte("{"), []byte(`"a":1`), []byte("}")})
 	if err == nil {
 		_ = resp.Body.Close()
 	}
@@ -121,9 +121,9 @@ func TestOpenRefuses(t *testing.T) {
 	for name, damage := range map[string]func(*testing.T, *bundle){
 		"MovedElsewhere": func(_ *testing.T, b *bundle) {
 			// The same server by another name: only the seal's host forbids it.
-			moved := *b.provider.Endpoint
+			moved := *b.provider.Base
 			moved.Host = strings.Replace(moved.Host, "127.0.0.1", "localhost", 1)
-			b.provider.Endpoint = &moved
+			b.provider.Base, b.provider.Endpoints = &moved, decide.Endpoints{llm.Chat: &moved}
 		},
 		"AnotherHost":         func(_ *testing.T, b *bundle) { b.provider.Sealed.Host = "api.example.com" },
 		"AnotherOrganization": func(_ *testing.T, b *bundle) { b.provider.OrgID = uuid.New() },
@@ -174,18 +174,23 @@ func TestRequestHeaderIsAnAllowList(t *testing.T) {
 func TestOwnTokenOnlyToTheVendor(t *testing.T) {
 	t.Parallel()
 	c := New(Config{Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
-	for address, want := range map[string]bool{
-		"https://api.anthropic.com/v1/messages": true, "https://api.anthropic.com:443/": true, "http://127.0.0.1:9/v1/messages": true,
-		"http://api.anthropic.com/": false, "https://api.anthropic.com.evil.example/": false, "https://anthropic.com/": false,
-		"http://10.0.0.1/": false, "http://localhost/": false,
+	for address, want := range map[string]struct{ claude, codex bool }{
+		"https://api.anthropic.com/v1/messages": {claude: true}, "https://api.anthropic.com:443/": {claude: true},
+		"https://chatgpt.com/backend-api/codex/responses": {codex: true}, "https://chatgpt.com:443/": {codex: true},
+		"http://127.0.0.1:9/v1/messages": {true, true},
+		"http://api.anthropic.com/":      {}, "https://api.anthropic.com.evil.example/": {}, "https://anthropic.com/": {},
+		"http://chatgpt.com/": {}, "https://evil.chatgpt.com/": {}, "https://chatgpt.com.evil.example/": {}, "https://api.openai.com/v1": {},
+		"http://10.0.0.1/": {}, "http://localhost/": {},
 	} {
 		u, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &decide.Provider{Auth: decide.PassthroughAuth, Endpoint: u}
-		if _, err := c.attach(p); (err == nil) != want {
-			t.Errorf("%s: got %v", address, err)
+		for auth, want := range map[decide.Auth]bool{decide.ClaudeOAuth: want.claude, decide.CodexOAuth: want.codex} {
+			p := &decide.Provider{Auth: auth, Base: u}
+			if _, err := c.attach(p); (err == nil) != want {
+				t.Errorf("%s: %s: got %v", auth.Vendor(), address, err)
+			}
 		}
 	}
 }
