@@ -43,7 +43,8 @@ type Behavior struct {
 	Reset bool `json:"reset,omitempty"`
 
 	// ErrorType is an error in a 200: in a stream an error event after ErrorEventAfter
-	// content events (0: as the very first event), else an error body.
+	// content events (0: as the very first event; -1: after the opening ones, before
+	// content), else an error body.
 	ErrorType       string `json:"error_type,omitempty"`
 	ErrorEventAfter int    `json:"error_event_after,omitempty"`
 
@@ -129,7 +130,7 @@ func (b *Behavior) validate() error {
 		return errors.New("a tool needs a name, and an input that is JSON")
 	}
 	for name, n := range map[string]int{
-		"times": b.Times, "tokens": b.Tokens, "cut_at_byte": b.CutAtByte, "error_event_after": b.ErrorEventAfter,
+		"times": b.Times, "tokens": b.Tokens, "cut_at_byte": b.CutAtByte, "error_event_after": b.ErrorEventAfter + 1,
 		"hang_after": b.HangAfter + 1, "cut_after": b.CutAfter + 1,
 	} {
 		if n < 0 {

@@ -248,7 +248,7 @@ func (chat) errorBody(f fault, _ string) any {
 	return object("error", object("message", f.message, "type", f.typ, "param", orNull(f.param), "code", orNull(f.code)))
 }
 
-func (d chat) errorEvent(f fault) event { return newEvent(content, "", d.errorBody(f, "")) }
+func (d chat) errorEvent(f fault, _ int) event { return newEvent(content, "", d.errorBody(f, "")) }
 
 func (chat) headers(h http.Header, status int, requestID string, took time.Duration) {
 	h.Set("X-Request-Id", requestID)

@@ -23,9 +23,9 @@ type dialect interface {
 	stream(c call, a answer) []event
 	// fault is the error for a status and a preset.
 	fault(status int, kind, model string) fault
-	// errorBody and errorEvent write a fault.
+	// errorBody and errorEvent write a fault; at is how many events came before.
 	errorBody(f fault, requestID string) any
-	errorEvent(f fault) event
+	errorEvent(f fault, at int) event
 	headers(h http.Header, status int, requestID string, took time.Duration)
 }
 

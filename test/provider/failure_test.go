@@ -66,7 +66,9 @@ func TestFailures(t *testing.T) {
 		{`{"kind":"overloaded"}`, "529 overloaded_error/overloaded_error", "529 overloaded_error"},
 		{`{"kind":"stream_error"}`, "200 server_error/overloaded_error", "200 overloaded_error"},
 	} {
-		for path, want := range map[string]string{chatPath: c.chat, messagesPath: c.messages} {
+		for path, want := range map[string]string{
+			chatPath: c.chat, messagesPath: c.messages, responsesPath: strings.Replace(c.chat, "server_error/overloaded_error", "server_error/server_is_overloaded", 1),
+		} {
 			t.Run(strings.TrimPrefix(path, "/v1/")+c.behavior, func(t *testing.T) {
 				t.Parallel()
 				name := path + c.behavior
@@ -118,7 +120,7 @@ func TestRetryAfterAndHeaders(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
-	for _, path := range []string{chatPath, messagesPath} {
+	for _, path := range []string{chatPath, messagesPath, responsesPath} {
 		for _, stream := range []bool{false, true} {
 			ask := func(behavior Behavior) (*http.Response, string) {
 				b.Script("m", behavior)
@@ -160,12 +162,17 @@ func TestErrorEvent(t *testing.T) {
 		{chatPath, 0, []string{"error"}},
 		{chatPath, 1, []string{"chunk", "chunk", "error"}},
 		{chatPath, 9, []string{"chunk", "chunk", "chunk", "error"}},
+		{chatPath, -1, []string{"chunk", "error"}},
+		{messagesPath, -1, []string{"message_start", "ping", "content_block_start", "error"}},
+		{responsesPath, 0, []string{"response.failed"}},
+		{responsesPath, -1, []string{"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added", "response.failed"}},
+		{responsesPath, 1, []string{"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added", "response.output_text.delta", "response.failed"}},
 	} {
 		b.Script("m", Behavior{ErrorType: "overloaded_error", ErrorEventAfter: c.after, Tokens: 2})
 		names, data := sse(t, read(t, b.ask(t, c.path, body(c.path, "m", true))))
 		for i := range names {
 			switch {
-			case c.path == messagesPath:
+			case c.path != chatPath:
 			case strings.HasPrefix(data[i], `{"error":`):
 				names[i] = "error"
 			default:
@@ -201,6 +208,14 @@ func TestRefusals(t *testing.T) {
 		{"StreamOptions", chatPath, `{"model":"m","stream_options":{},"messages":[{"role":"user","content":"x"}]}`, nil, "400 invalid_request_error"},
 		{"Missing", chatPath, body(chatPath, "missing-1", true), nil, "404 invalid_request_error/model_not_found"},
 		{"Missing", messagesPath, body(messagesPath, "missing-1", true), nil, "404 not_found_error"},
+		{"NoKey", responsesPath, `{}`, nil, "401 invalid_request_error"},
+		{"NoModel", responsesPath, `{"input":"x"}`, nil, "400 invalid_request_error"},
+		{"NoInput", responsesPath, `{"model":"m"}`, nil, "400 invalid_request_error"},
+		{"EmptyInput", responsesPath, `{"model":"m","input":[]}`, nil, "400 invalid_request_error"},
+		{"ChatParameter", responsesPath, `{"model":"m","input":"x","messages":[]}`, nil, "400 invalid_request_error"},
+		{"BadRole", responsesPath, `{"model":"m","input":[{"role":"tool","content":"x"}]}`, nil, "400 invalid_request_error"},
+		{"OrphanOutput", responsesPath, `{"model":"m","input":[{"role":"user","content":"x"},{"type":"function_call_output","call_id":"1","output":"x"}]}`, nil, "400 invalid_request_error"},
+		{"Missing", responsesPath, body(responsesPath, "missing-1", true), nil, "404 invalid_request_error/model_not_found"},
 		{"NoMaxTokens", messagesPath, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, nil, "400 invalid_request_error"},
 		{"OpenAIParameter", messagesPath, `{"model":"m","max_tokens":1,"n":1,"messages":[{"role":"user","content":"x"}]}`, nil, "400 invalid_request_error"},
 		{"ToolRole", messagesPath, `{"model":"m","max_tokens":1,"messages":[{"role":"tool","content":"x"}]}`, nil, "400 invalid_request_error"},
@@ -226,6 +241,9 @@ func TestParallelToolTurnAccepted(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{})
 	for path, sent := range map[string]string{
+		responsesPath: `{"model":"m","input":[{"role":"user","content":"x"},{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},
+			{"type":"function_call","call_id":"2","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"x"},
+			{"type":"function_call_output","call_id":"2","output":"x"}]}`,
 		chatPath: `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"1"},{"id":"2"}]},
 			{"role":"tool","tool_call_id":"1","content":"x"},{"role":"tool","tool_call_id":"2","content":"x"}]}`,
 		messagesPath: `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},

@@ -266,7 +266,9 @@ func (messages) errorBody(f fault, requestID string) any {
 	return object(body...)
 }
 
-func (d messages) errorEvent(f fault) event { return newEvent(content, "error", d.errorBody(f, "")) }
+func (d messages) errorEvent(f fault, _ int) event {
+	return newEvent(content, "error", d.errorBody(f, ""))
+}
 
 func (messages) headers(h http.Header, status int, requestID string, _ time.Duration) {
 	h.Set("Request-Id", requestID)

@@ -1,5 +1,5 @@
-// Package provider is a scripted LLM provider: it speaks the OpenAI chat and the
-// Anthropic messages dialect on one base URL, fails on command, and records and
+// Package provider is a scripted LLM provider: it speaks the OpenAI chat and responses
+// and the Anthropic messages dialect on one base URL, fails on command, and records and
 // checks what it receives. Tests script it in process; a person scripts it with
 // curl (see control.go).
 package provider
@@ -59,13 +59,19 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Handler serves both dialects and the control surface. The base URL of the
-// OpenAI-like provider is <base>/v1, that of the Anthropic one is <base>.
+// codexPath is where ChatGPT's backend for Codex takes requests.
+const codexPath = "/backend-api/codex/responses"
+
+// Handler serves the dialects and the control surface. The base URL of the OpenAI-like
+// provider is <base>/v1, that of the Anthropic one is <base>, and that of ChatGPT's
+// backend for Codex <base>/backend-api/codex.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.handle(always(chat{}), model))
+	mux.HandleFunc("POST /v1/responses", s.handle(always(responses{}), model))
+	mux.HandleFunc("POST "+codexPath, s.handle(always(codex{}), model))
 	mux.HandleFunc("POST /v1/messages", s.handle(always(messages{}), model))
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.auxiliary("/v1/messages/count_tokens", always(messages{}), countTokens))
 	mux.HandleFunc("GET /v1/models", s.auxiliary(modelList, byVersion, s.listModels))

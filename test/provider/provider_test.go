@@ -30,8 +30,9 @@ func setup(t *testing.T, cfg Config) *bundle {
 }
 
 const (
-	chatPath     = "/v1/chat/completions"
-	messagesPath = "/v1/messages"
+	chatPath      = "/v1/chat/completions"
+	messagesPath  = "/v1/messages"
+	responsesPath = "/v1/responses"
 )
 
 // ask posts a request with the headers its dialect needs.
@@ -41,8 +42,11 @@ func (b *bundle) ask(t *testing.T, path, body string) *http.Response {
 }
 
 func goodHeaders(path string) map[string]string {
-	if path == chatPath {
+	switch path {
+	case chatPath, responsesPath:
 		return map[string]string{"Authorization": "Bearer sk-1"}
+	case codexPath:
+		return map[string]string{"Authorization": "Bearer eyJ.eyJ.sig", "Chatgpt-Account-Id": "acc-1"}
 	}
 	return map[string]string{"X-Api-Key": "sk-ant-1", "Anthropic-Version": "2023-06-01"}
 }
@@ -81,7 +85,7 @@ func plain(t *testing.T, raw string) map[string]any {
 	if err := json.Unmarshal([]byte(raw), &doc); err != nil {
 		t.Fatalf("%v in %s", err, raw)
 	}
-	for _, name := range []string{"id", "created", "request_id"} {
+	for _, name := range []string{"id", "created", "created_at", "request_id"} {
 		if _, there := doc[name]; there {
 			doc[name] = "*"
 		}
@@ -91,6 +95,10 @@ func plain(t *testing.T, raw string) map[string]any {
 
 func body(path, model string, stream bool) string {
 	extra := ""
+	if path == responsesPath || path == codexPath {
+		return fmt.Sprintf(`{"model":%q,"stream":%v,"store":false,"input":[{"role":"developer","content":"be brief"},{"type":"message","role":"user",`+
+			`"content":[{"type":"input_text","text":"three <four>"}]}]}`, model, stream)
+	}
 	if path == messagesPath {
 		extra = `"max_tokens":100,`
 	} else if stream {

@@ -92,19 +92,31 @@ func (r *ring) wake() {
 	r.signal = make(chan struct{})
 }
 
+// ofAPlan are headers, or their beginnings, that tell of a person's ChatGPT account.
+var ofAPlan = []string{"Chatgpt-", "Originator", "Session-Id", "Session_id", "Conversation_id", "X-Codex-"}
+
 // problems checks what is true of every request whatever it asks: nothing of the
 // gateway and nothing of another vendor's credential reaches a provider.
-func problems(h http.Header) []string {
+func problems(path string, h http.Header) []string {
 	var found []string
 	for name, values := range h {
 		if strings.HasPrefix(name, "X-Bd-") {
 			found = append(found, "gateway header reached the provider: "+name)
+		}
+		if path != codexPath && slices.ContainsFunc(ofAPlan, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			found = append(found, "a person's account reached a provider that is not the vendor's: "+name)
 		}
 		for _, value := range values {
 			if strings.HasPrefix(strings.TrimPrefix(value, "Bearer "), "bd-") {
 				found = append(found, "gateway key reached the provider: "+name)
 			}
 		}
+	}
+	if isJWT(bearer(h)) != (path == codexPath) && bearer(h) != "" {
+		found = append(found, "a credential of another vendor reached the provider")
+	}
+	if h.Get("Content-Encoding") != "" {
+		found = append(found, "an encoding that the gateway had decoded reached the provider")
 	}
 	if h.Get("X-Api-Key") != "" && h.Get("Authorization") != "" {
 		found = append(found, "two credentials reached the provider: x-api-key and authorization")
@@ -115,6 +127,11 @@ func problems(h http.Header) []string {
 
 // credential returns the API key or token of a request.
 func credential(h http.Header) string { return cmp.Or(h.Get("X-Api-Key"), bearer(h)) }
+
+// isJWT reports whether a token looks like a signed JWT.
+func isJWT(token string) bool {
+	return strings.Count(token, ".") == 2 && strings.HasPrefix(token, "eyJ")
+}
 
 func bearer(h http.Header) string {
 	scheme, token, _ := strings.Cut(h.Get("Authorization"), " ")

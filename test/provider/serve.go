@@ -51,7 +51,7 @@ func (s *Server) handle(pick func(http.Header) dialect, plan plan) http.HandlerF
 		name, refusal, good := plan(x)
 		record := s.ring.add(Request{
 			Time: x.begun, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body,
-			Model: x.call.model, Stream: x.call.stream, Problems: problems(r.Header),
+			Model: x.call.model, Stream: x.call.stream, Problems: problems(r.URL.Path, r.Header),
 		})
 		defer func() {
 			s.ring.finish(record, x.status, x.gone)
@@ -237,20 +237,21 @@ func (x *exchange) events(a answer) []event {
 	if b.ErrorType == "" {
 		return events
 	}
-	failure := x.dialect.errorEvent(x.dialect.fault(http.StatusOK, b.ErrorType, x.call.model))
+	failure := x.dialect.fault(http.StatusOK, b.ErrorType, x.call.model)
 	if b.ErrorEventAfter == 0 {
-		return []event{failure}
+		return []event{x.dialect.errorEvent(failure, 0)}
 	}
-	left := b.ErrorEventAfter
+	left, at := max(b.ErrorEventAfter, 0), len(events)
 	for i, e := range events {
 		if e.place == closing || (e.place == content && left == 0) {
-			return append(events[:i:i], failure)
+			at = i
+			break
 		}
 		if e.place == content {
 			left--
 		}
 	}
-	return append(events, failure)
+	return append(events[:at:at], x.dialect.errorEvent(failure, at))
 }
 
 // play sends events, each flushed.
