@@ -109,3 +109,63 @@ func TestToolWithoutInput(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestResponsesTool(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{})
+	b.Script("m", readsFile)
+	type item struct {
+		Type, Name, Arguments string
+		CallID                string `json:"call_id"`
+	}
+	type response struct{ Output []item }
+	check := func(got response) {
+		t.Helper()
+		if len(got.Output) != 2 || got.Output[1].CallID == "" {
+			t.Fatalf("got %+v", got)
+		}
+		got.Output[1].CallID = ""
+		if want := (item{Type: "function_call", Name: "Read", Arguments: `{"path":"a.txt"}`}); got.Output[1] != want {
+			t.Errorf("got %+v, want %+v", got.Output[1], want)
+		}
+	}
+	var whole response
+	if err := json.Unmarshal([]byte(read(t, b.ask(t, responsesPath, body(responsesPath, "m", false)))), &whole); err != nil {
+		t.Fatal(err)
+	}
+	check(whole)
+
+	names, data := sse(t, read(t, b.ask(t, responsesPath, body(responsesPath, "m", true))))
+	want := []string{
+		"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added", "response.output_text.delta",
+		"response.output_text.done", "response.content_part.done", "response.output_item.done", "response.output_item.added",
+		"response.function_call_arguments.delta", "response.function_call_arguments.delta", "response.function_call_arguments.done",
+		"response.output_item.done", "response.completed",
+	}
+	if diff := cmp.Diff(names, want); diff != "" {
+		t.Error(diff)
+	}
+	var arguments strings.Builder
+	for i, d := range data {
+		var event struct {
+			Number   int `json:"sequence_number"`
+			Delta    string
+			Response response
+		}
+		if err := json.Unmarshal([]byte(d), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.Number != i {
+			t.Errorf("event %d has number %d", i, event.Number)
+		}
+		if names[i] == "response.function_call_arguments.delta" {
+			arguments.WriteString(event.Delta)
+		}
+		if names[i] == "response.completed" {
+			check(event.Response)
+		}
+	}
+	if arguments.String() != `{"path":"a.txt"}` {
+		t.Errorf("the deltas make %s", arguments.String())
+	}
+}
