@@ -18,6 +18,8 @@ const (
 	claudeKeyed = "### Claude Code on a gateway key"
 	claudeSeat  = "### Claude Code on a Claude subscription"
 
+	claudeRoute = "claude-sonnet-4-5" // as in the settings
+
 	tokenA = "sk-ant-oat01-canary-of-a"
 	tokenB = "sk-ant-oat01-canary-of-b"
 )
@@ -30,7 +32,7 @@ func claude(t *testing.T, e *env.Env, key, token string) *tool {
 	if token != "" {
 		heading, pairs = claudeSeat, append(pairs, "sk-ant-oat01-...", token)
 	}
-	c := newTool(t, "claude", settings(t, heading, pairs...))
+	c := newTool(t, "claude", settings(t, heading, pairs...)[0])
 	c.env = append(c.env, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	return c
 }
@@ -71,20 +73,27 @@ func (s said) answered(t *testing.T, model string) {
 	}
 }
 
-// keyedClaude makes a route "assistant" of one target with a stored key.
+// keyedClaude makes a route of one target with a stored key.
 func keyedClaude(t *testing.T) *env.Env {
 	t.Helper()
 	e := env.Start(t, env.Options{})
-	e.AddTarget("assistant", e.AddProvider("keyed", "anthropic", "claude-keyed"), "claude-keyed", 1, nil)
+	e.AddTarget(claudeRoute, e.AddProvider("keyed", "anthropic", "claude-keyed"), "claude-keyed", 1, nil)
 	e.Live()
 	return e
 }
 
+// The route has the name of the model behind it, as people will have it.
 func TestClaudeCodeOnAGatewayKey(t *testing.T) {
 	t.Parallel()
-	e := keyedClaude(t)
-	claude(t, e, e.APIKey, "").askClaude(t, "Hello").answered(t, "claude-keyed")
-	asked(t, e, map[string][]string{"claude-keyed": {"upstream-secret-of-keyed"}})
+	e := env.Start(t, env.Options{})
+	e.AddTarget(claudeRoute, e.AddProvider("keyed", "anthropic", claudeRoute), claudeRoute, 1, map[string]any{"bare_alias": true})
+	e.Live()
+	got := claude(t, e, e.APIKey, "").askClaude(t, "Hello")
+	got.answered(t, claudeRoute)
+	if got.stderr != "" {
+		t.Errorf("claude complains: %s", got.stderr)
+	}
+	asked(t, e, map[string][]string{claudeRoute: {"upstream-secret-of-keyed"}})
 }
 
 // The model asks for a file, Claude Code reads it, and the model gets what is in it.
@@ -104,7 +113,7 @@ func TestClaudeCodeUsesATool(t *testing.T) {
 	}
 }
 
-// seats makes a route "assistant": first people's own Claude subscriptions, then a
+// seats makes a route: first people's own Claude subscriptions, then a
 // provider with a stored key.
 func seats(t *testing.T) *env.Env {
 	t.Helper()
@@ -113,8 +122,8 @@ func seats(t *testing.T) *env.Env {
 	e.Must(e.Admin(http.MethodPost, "/providers", map[string]any{
 		"name": "seats", "model_provider": "anthropic", "auth_type": "claude_oauth", "base_url": e.ProviderURL, "models": []string{"claude-seat"},
 	}), &p)
-	e.AddTarget("assistant", p.ID, "claude-seat", 1, nil)
-	e.AddTarget("assistant", e.AddProvider("keyed", "anthropic", "claude-keyed"), "claude-keyed", 2, nil)
+	e.AddTarget(claudeRoute, p.ID, "claude-seat", 1, nil)
+	e.AddTarget(claudeRoute, e.AddProvider("keyed", "anthropic", "claude-keyed"), "claude-keyed", 2, nil)
 	e.Live()
 	return e
 }
@@ -174,7 +183,7 @@ func TestClaudeCodeShowsErrors(t *testing.T) {
 		{"AllTargetsOutOfQuota", e.APIKey, "limited", 429, "every target of the route is rate-limited, out of quota or cooling down"},
 		{"AllTargetsDown", e.APIKey, "down", 503, "every target of the route failed"},
 		{"UnknownModel", e.APIKey, "nonsense", 404, "There's an issue with the selected model (nonsense)"}, // its own words
-		{"RefusedKey", wrongKey, "assistant", 401, "the gateway key is not valid"},
+		{"RefusedKey", wrongKey, claudeRoute, 401, "the gateway key is not valid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -8,37 +8,49 @@ import (
 
 const pagePath = "../../docs/clients.md"
 
-// settings returns the block of settings under a heading of docs/clients.md with
+// settings returns the blocks of settings under a heading of docs/clients.md with
 // the page's examples replaced: pairs are an example and what stands for it here. So
 // the page says what was tried, or a test fails.
-func settings(t *testing.T, heading string, pairs ...string) string {
+func settings(t *testing.T, heading string, pairs ...string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(pagePath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(raw), heading+"\n")
+	_, section, found := strings.Cut(string(raw), "\n"+heading+"\n")
 	if !found {
 		t.Fatalf("%s has no section %q", pagePath, heading)
 	}
-	var block strings.Builder
+	var blocks []string
+	inside := false
 	for line := range strings.Lines(section) {
 		code, indented := strings.CutPrefix(line, "    ")
-		if !indented && strings.TrimSpace(line) != "" {
-			if block.Len() > 0 || strings.HasPrefix(line, "#") {
-				break
-			}
-			continue // what is said before the block
-		}
-		if indented {
-			block.WriteString(code)
+		switch {
+		case strings.HasPrefix(line, "#"):
+			return replaced(t, blocks, pairs)
+		case indented && !inside:
+			blocks, inside = append(blocks, code), true
+		case indented:
+			blocks[len(blocks)-1] += code
+		case strings.TrimSpace(line) != "":
+			inside = false
+		case inside:
+			blocks[len(blocks)-1] += "\n"
 		}
 	}
-	out := block.String()
+	return replaced(t, blocks, pairs)
+}
+
+func replaced(t *testing.T, blocks, pairs []string) []string {
+	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(out, pairs[i]) {
-			t.Fatalf("%s, %q: the settings lack %q:\n%s", pagePath, heading, pairs[i], out)
+		if !strings.Contains(strings.Join(blocks, ""), pairs[i]) {
+			t.Fatalf("the settings of %s lack %q:\n%s", pagePath, pairs[i], blocks)
 		}
 	}
-	return strings.NewReplacer(pairs...).Replace(out)
+	r := strings.NewReplacer(pairs...)
+	for i := range blocks {
+		blocks[i] = r.Replace(blocks[i])
+	}
+	return blocks
 }
