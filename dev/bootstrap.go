@@ -28,8 +28,8 @@ type state struct {
 	DemoAddress    string `json:"demo_address"` // host:port
 }
 
-// The demo: two providers on the demo provider, one for each dialect, and a route
-// over both. Two models of each, so that either dialect has somewhere to fail over.
+// The demo: two providers on the demo provider, one for each vendor, and a route over
+// both. Two models of each, so that every dialect has somewhere to fail over.
 const (
 	demoOrganization = "demo"
 	demoRoute        = "demo"

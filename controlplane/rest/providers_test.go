@@ -79,6 +79,12 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "custom", input: "x_api_key", want: "x_api_key", secret: key},
 
 		{family: "groq", input: "oauth_passthrough", message: "auth_type 'oauth_passthrough' is not supported for model provider 'groq'"},
+		{family: "openai", input: "codex_oauth", want: "codex_oauth"},
+		{family: "custom", input: "codex_oauth", message: "auth_type 'codex_oauth' is not supported for model provider 'custom'"},
+		{family: "anthropic", input: "codex_oauth", message: "auth_type 'codex_oauth' is not supported for model provider 'anthropic'"},
+		{family: "openai", input: "claude_oauth", message: "auth_type 'claude_oauth' is not supported for model provider 'openai'"},
+		{family: "openai", input: "codex_oauth", secret: key, message: "api_key is not used with auth_type 'codex_oauth'"},
+		{family: "openai", input: "codex_oauth", secret: structured, message: "credentials are not used with auth_type 'codex_oauth'"},
 		{family: "openai", input: "aws_keys", secret: structured, message: "auth_type 'aws_keys' is not supported for model provider 'openai'"},
 		{family: "openai", input: "telepathy", message: "unknown auth_type: telepathy"},
 		{family: "nobody", message: "unknown model provider: nobody"},

@@ -165,7 +165,7 @@ func statusOfType(said llm.Said) int {
 	switch said.Code {
 	case "rate_limit_exceeded":
 		return http.StatusTooManyRequests
-	case "server_is_overloaded", "slow_down", "overloaded":
+	case "server_is_overloaded", "overloaded":
 		return 529
 	}
 	return said.NumericCode()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -164,4 +165,29 @@ func TestWebSocketIsRefusedAtOnce(t *testing.T) {
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET without an upgrade: status %d", w.Code)
 	}
+}
+
+// What is passed on of one request is not overwritten by the next: buffers are shared.
+func TestRefusalsUnderA200AreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	answer := func(mark string) string {
+		return `{"error":{"code":"invalid_prompt","message":"` + strings.Repeat(mark, 200_000) + `"}}`
+	}
+	h, key := setup(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked, _ := io.ReadAll(r.Body)
+		_, mark, _ := strings.Cut(string(asked), `"input":"`)
+		_, _ = w.Write([]byte(answer(mark[:1])))
+	}), "first")
+	var running sync.WaitGroup
+	for _, mark := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		running.Go(func() {
+			for range 40 {
+				if got := ask(h, key, `{"model":"r","input":"`+mark+`"}`).Body.String(); got != answer(mark) {
+					t.Errorf("%s got another's answer: %.60s", mark, got)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
 }

@@ -170,6 +170,28 @@ func TestRequestHeaderIsAnAllowList(t *testing.T) {
 	}
 }
 
+// A tool on a subscription says who it is in headers that nobody can list; what is
+// between it and the gateway is not among them.
+func TestPassthroughHeaderIsAnOpenList(t *testing.T) {
+	t.Parallel()
+	in := http.Header{"Connection": {"Keep-Alive, X-Hop"}}
+	kept := []string{"Chatgpt-Account-Id", "Originator", "Session_id", "Openai-Beta", "X-Codex-Turn-State", "Version", "User-Agent", "Content-Type", "Accept", "X-New-Thing"}
+	dropped := []string{"Authorization", "X-Api-Key", "X-Bd-Api-Key", "X-Bd-Request-Id", "Cookie", "Upgrade", "Te", "X-Hop", "Keep-Alive", "X-Forwarded-For", "Forwarded",
+		"Accept-Encoding", "Content-Encoding", "Content-Length", "Proxy-Authorization"}
+	for _, name := range append(kept, dropped...) {
+		in[name] = []string{"x"}
+	}
+	out := PassthroughHeader(in)
+	for _, name := range kept {
+		if out[name] == nil {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if len(out) != len(kept) {
+		t.Errorf("got %v", out)
+	}
+}
+
 // A caller's own token goes to its vendor over TLS, or where the operator allowed.
 func TestOwnTokenOnlyToTheVendor(t *testing.T) {
 	t.Parallel()
@@ -200,10 +222,11 @@ func TestOwnTokenOnlyToTheVendor(t *testing.T) {
 func TestAnswerHeaderIsAnAllowList(t *testing.T) {
 	t.Parallel()
 	src := http.Header{}
-	for _, name := range []string{"Content-Type", "Request-Id", "Anthropic-Ratelimit-Unified-Status", "Anthropic-Ratelimit-Requests-Limit", "Set-Cookie", "Openai-Organization", "Anthropic-Organization-Id", "Server"} {
+	for _, name := range []string{"Content-Type", "Request-Id", "Anthropic-Ratelimit-Unified-Status", "Anthropic-Ratelimit-Requests-Limit", "Set-Cookie", "Openai-Organization", "Anthropic-Organization-Id", "Server",
+		"X-Codex-Primary-Used-Percent", "X-Codex-Turn-State", "X-Models-Etag", "X-Reasoning-Included", "Cf-Ray"} {
 		src.Set(name, "x")
 	}
-	for passthrough, want := range map[bool]int{false: 3, true: 4} {
+	for passthrough, want := range map[bool]int{false: 3, true: 8} {
 		dst := http.Header{}
 		AnswerHeader(dst, src, passthrough)
 		if len(dst) != want {

@@ -10,13 +10,14 @@ import (
 
 func TestMain(m *testing.M) { env.Main(m) }
 
-// The first start leaves something to try: a route over two providers, in both
+// The first start leaves something to try: a route over two providers, in all
 // dialects, streamed and not.
 func TestDemoRouteAnswers(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
 	for name, a := range map[string]env.Answer{
 		"Chat": e.Chat(0, "demo", false), "ChatStreamed": e.Chat(0, "demo", true),
+		"Responses": e.Responses(0, "demo", false), "ResponsesStreamed": e.Responses(0, "demo", true),
 		"Messages": e.Messages(0, "demo", false), "MessagesStreamed": e.Messages(0, "demo", true),
 	} {
 		if a.Status != 200 || len(a.Body) == 0 {

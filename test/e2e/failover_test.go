@@ -23,7 +23,7 @@ import (
 // named after the route: "<route>-1" and "<route>-2".
 func pair(e *env.Env, route, family string, more map[string]any) (first, second string) {
 	first, second = route+"-1", route+"-2"
-	id := e.AddProvider(route, family, first, second)
+	id := e.AddProvider(route, vendor(family), first, second)
 	e.AddTarget(route, id, first, 1, more)
 	e.AddTarget(route, id, second, 2, nil)
 	return first, second
@@ -44,13 +44,34 @@ var ways = []struct {
 	stream       bool
 }{
 	{"Chat", "openai", false}, {"ChatStreamed", "openai", true}, {"Messages", "anthropic", false}, {"MessagesStreamed", "anthropic", true},
+	{"Responses", responses, false}, {"ResponsesStreamed", responses, true},
+}
+
+// responses is the second way to ask an OpenAI provider; "openai" is chat.
+const responses = "responses"
+
+// vendor is the provider's family for a way to ask.
+func vendor(family string) string {
+	if family == responses {
+		return "openai"
+	}
+	return family
 }
 
 func call(e *env.Env, node int, family, model string, stream bool) env.Answer {
-	if family == "anthropic" {
+	switch family {
+	case "anthropic":
 		return e.Messages(node, model, stream)
+	case responses:
+		return e.Responses(node, model, stream)
 	}
 	return e.Chat(node, model, stream)
+}
+
+// endings are what the whole and the broken streams of each way to ask end with.
+var endings = map[string]struct{ good, broken string }{
+	"openai": {"[DONE]", `data: {"error":`}, "anthropic": {"message_stop", "event: error\ndata: {"},
+	responses: {"response.completed", "event: response.failed\ndata: {"},
 }
 
 // wantServed checks an answer that the second of two targets gave.
@@ -79,7 +100,7 @@ func TestFirstTargetFailsSecondAnswers(t *testing.T) {
 		"401": {Status: 401}, "402": {Status: 402}, "403": {Status: 403}, "404": {Status: 404}, "408": {Status: 408},
 		"quota": {Kind: "insufficient_quota"}, "credit": {Kind: "credit_balance"}, "limit": {Kind: "usage_limit"}, "entitlement": {Kind: "long_context"},
 		"hang": {Hang: true}, "reset": {Reset: true}, "html": {HTML: true}, "empty": {Empty: true}, "malformed": {Malformed: true},
-		"error-in-200": {ErrorType: "overloaded_error"}, "redirect": {Status: 302, Headers: map[string]string{"Location": "http://127.0.0.1:1/"}},
+		"error-in-200": {ErrorType: "overloaded_error"}, "error-before-content": {ErrorType: "overloaded_error", ErrorEventAfter: -1}, "redirect": {Status: 302, Headers: map[string]string{"Location": "http://127.0.0.1:1/"}},
 		"cut-before-content": {CutAfter: -1}, "silent": {HangAfter: -1},
 	}
 	type testCase struct {
@@ -93,7 +114,7 @@ func TestFirstTargetFailsSecondAnswers(t *testing.T) {
 			route := strings.ToLower(w.name + "-" + kind)
 			models = append(models, route+"-1", route+"-2")
 		}
-		id := e.AddProvider(w.name, w.family, models...)
+		id := e.AddProvider(w.name, vendor(w.family), models...)
 		for kind, b := range behaviors {
 			route := strings.ToLower(w.name + "-" + kind)
 			e.AddTarget(route, id, route+"-1", 1, quick)
@@ -128,11 +149,11 @@ func TestRefusedConnectionFailsOver(t *testing.T) {
 	_ = closed.Close()
 	for _, w := range ways {
 		base := "http://" + closed.Addr().String()
-		if w.family == "openai" {
+		if vendor(w.family) == "openai" {
 			base += "/v1"
 		}
-		dead := e.AddProviderAt("dead-"+w.name, w.family, base, "m-1")
-		alive := e.AddProvider("alive-"+w.name, w.family, "m-2")
+		dead := e.AddProviderAt("dead-"+w.name, vendor(w.family), base, "m-1")
+		alive := e.AddProvider("alive-"+w.name, vendor(w.family), "m-2")
 		e.AddTarget(w.name, dead, "m-1", 1, nil)
 		e.AddTarget(w.name, alive, "m-2", 2, nil)
 	}
@@ -244,20 +265,17 @@ func TestBrokenStreamEndsInAnErrorEvent(t *testing.T) {
 		"error": {ErrorType: "overloaded_error", ErrorEventAfter: 3, Tokens: 20},
 	}
 	for kind, b := range behaviors {
-		for _, family := range []string{"openai", "anthropic"} {
+		for family := range endings {
 			first, _ := pair(e, kind+family, family, map[string]any{"stream_idle_timeout_secs": 1})
 			e.Provider.Script(first, b)
 		}
 	}
 	e.Live()
 	for kind := range behaviors {
-		for _, family := range []string{"openai", "anthropic"} {
+		for family, end := range endings {
 			a := call(e, 0, family, kind+family, true)
 			text := string(a.Body)
-			wantEnd, never := `data: {"error":`, "[DONE]"
-			if family == "anthropic" {
-				wantEnd, never = "event: error\ndata: {", "message_stop"
-			}
+			wantEnd, never := end.broken, end.good
 			events := strings.Split(strings.TrimRight(text, "\n"), "\n\n")
 			if a.Status != 200 || !strings.HasPrefix(events[len(events)-1], wantEnd) || strings.Contains(text, never) || a.Broken != nil {
 				t.Errorf("%s %s: status %d, broken %v: %s", kind, family, a.Status, a.Broken, text)
@@ -274,28 +292,45 @@ func TestBrokenStreamEndsInAnErrorEvent(t *testing.T) {
 func TestStreamCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
-	for _, family := range []string{"openai", "anthropic"} {
+	for family, end := range endings {
 		whole := "cut-" + family
-		id := e.AddProvider(whole, family, whole, whole+"-other")
-		e.AddTarget(whole, id, whole, 1, nil)
+		id := e.AddProvider(whole, vendor(family), whole, whole+"-other")
+		e.AddTarget(whole, id, whole, 1, map[string]any{"cooldown_failure_threshold": 0})
 		e.AddTarget(whole, id, whole+"-other", 2, nil)
 		e.Live()
 		length := len(call(e, 0, family, whole, true).Body)
 		// The health record must not cool the target while it is cut again and again.
-		for at := 1; at < length; at += 7 {
+		cut := 0
+		for at := 1; at < length; at += max(7, length/300) {
 			e.Provider.Script(whole, provider.Behavior{CutAtByte: at, CleanEnd: at%2 == 0})
 			a := call(e, 0, family, whole, true)
 			text := string(a.Body)
-			done := strings.Contains(text, "[DONE]") || strings.Contains(text, "message_stop")
-			failed := strings.Contains(text, `"error"`)
+			done, failed := strings.Contains(text, end.good), strings.Contains(text, end.broken)
+			if a.Header.Get("X-Bd-Provider-Route-Attempt") == "1" {
+				cut++
+			}
 			if a.Status != 200 || a.Broken != nil || done == failed {
 				t.Fatalf("%s cut at %d: status %d, broken %v, done %v, failed %v\n%s", family, at, a.Status, a.Broken, done, failed, text)
 			}
-			if n := strings.Count(text, "Hello"); n > 2 { // "Hello from x. You said: Hello"
+			if n := strings.Count(deltas(text), "Hello"); n > 2 { // "Hello from x. You said: Hello"
 				t.Fatalf("%s cut at %d: text came twice\n%s", family, at, text)
 			}
 		}
+		if cut < 50 {
+			t.Errorf("%s: only %d answers were cut after they had begun", family, cut)
+		}
 	}
+}
+
+// deltas is a stream without the events that say again what the text was.
+func deltas(text string) string {
+	var out []string
+	for event := range strings.SplitSeq(text, "\n\n") {
+		if !strings.HasPrefix(event, "event: response.") || strings.HasPrefix(event, "event: response.output_text.delta") {
+			out = append(out, event)
+		}
+	}
+	return strings.Join(out, "\n\n")
 }
 
 // What ten failures taught node A, node B knows without having failed once.
@@ -346,13 +381,17 @@ func TestTargetRecovers(t *testing.T) {
 func TestRateLimitRetries(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
-	first, _ := pair(e, "retries", "openai", map[string]any{"retry_on_429_count": 2, "retry_on_429_max_wait_secs": 1})
-	e.Live()
 	limited := provider.Behavior{Status: 429, RetryAfter: "0.01"}
-	e.Provider.Script(first, limited, limited, provider.Behavior{})
-	a := e.Chat(0, "retries", false)
-	if a.Header.Get("X-Bd-Provider-Route-Attempt") != "1" || a.Header.Get("X-Bd-Provider-Failover-Count") != "0" || asked(e, first) != 3 {
-		t.Errorf("got attempt %s after %d tries: %s", a.Header.Get("X-Bd-Provider-Route-Attempt"), asked(e, first), a.Body)
+	for family := range endings {
+		first, _ := pair(e, "retries-"+family, family, map[string]any{"retry_on_429_count": 2, "retry_on_429_max_wait_secs": 1})
+		e.Provider.Script(first, limited, limited, provider.Behavior{})
+	}
+	e.Live()
+	for family := range endings {
+		a, tries := call(e, 0, family, "retries-"+family, true), asked(e, "retries-"+family+"-1")
+		if a.Header.Get("X-Bd-Provider-Route-Attempt") != "1" || a.Header.Get("X-Bd-Provider-Failover-Count") != "0" || tries != 3 {
+			t.Errorf("%s: got attempt %s after %d tries: %s", family, a.Header.Get("X-Bd-Provider-Route-Attempt"), tries, a.Body)
+		}
 	}
 }
 
@@ -367,10 +406,7 @@ func TestCallerGoneCancelsUpstream(t *testing.T) {
 	e.Live()
 	for _, w := range ways {
 		ctx, leave := context.WithCancel(t.Context())
-		path := "/v1/chat/completions"
-		if w.family == "anthropic" {
-			path = "/v1/messages"
-		}
+		path := map[string]string{"openai": "/v1/chat/completions", "anthropic": "/v1/messages", responses: "/v1/responses"}[w.family]
 		done := make(chan error, 1)
 		go func() {
 			_, err := e.Open(ctx, 0, path, fmt.Sprintf(`{"model":"gone-%s","stream":%v,"messages":[]}`, w.name, w.stream), nil)

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,8 +34,8 @@ func TestFaultsAreInvisibleToCallers(t *testing.T) {
 		}
 		return append(list, provider.Behavior{})
 	}
-	for _, family := range []string{"openai", "anthropic"} {
-		id := e.AddProvider(family, family, family+"-bad", family+"-worse", family+"-good")
+	for _, family := range slices.Sorted(maps.Keys(endings)) { // the same faults for the same seed
+		id := e.AddProvider(family, vendor(family), family+"-bad", family+"-worse", family+"-good")
 		for i, model := range []string{"-bad", "-worse", "-good"} {
 			// Without cooldowns, so that the faulty targets go on being asked.
 			e.AddTarget(family, id, family+model, i, map[string]any{"cooldown_failure_threshold": 0})
@@ -47,15 +49,9 @@ func TestFaultsAreInvisibleToCallers(t *testing.T) {
 	for range callers {
 		running.Go(func() {
 			for i := next.Add(1); i <= requests && !t.Failed(); i = next.Add(1) {
-				family, stream := "openai", i%4 < 2
-				if i%2 == 0 {
-					family = "anthropic"
-				}
+				family, stream := [...]string{"openai", "anthropic", responses}[i%3], i%4 < 2
 				a := call(e, int(i)%2, family, family, stream)
-				end := "[DONE]"
-				if family == "anthropic" {
-					end = "message_stop"
-				}
+				end := endings[family].good
 				if a.Status != 200 || a.Broken != nil || stream && !strings.Contains(string(a.Body), end) || !strings.Contains(string(a.Body), "Hello from") && !stream {
 					t.Errorf("seed %d, request %d (%s, stream %v): status %d, broken %v: %s", seed, i, family, stream, a.Status, a.Broken, a.Body)
 				}

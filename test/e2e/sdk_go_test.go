@@ -30,15 +30,18 @@ func TestGoSDKs(t *testing.T) {
 	const apiError = "*apierror.Error" // what both packages call Error
 	classes := map[int]string{brokenStream: apiError, 401: apiError, 404: apiError, 429: apiError, 502: apiError, 503: apiError}
 	streamError := map[int]string{brokenStream: "*ssestream.StreamError", 401: apiError, 404: apiError, 429: apiError, 502: apiError, 503: apiError}
+	// A response that failed is no error of the SDK's: it is an event like others.
+	failedEvent := map[int]string{brokenStream: "response.failed", 401: apiError, 404: apiError, 429: apiError, 502: apiError, 503: apiError}
 	tellStories(t, env.Start(t, env.Options{}),
 		sdk{"openai-go", "openai", streamError, askOpenAI},
+		sdk{"openai-go-responses", responses, failedEvent, askResponses},
 		sdk{"anthropic-go", "anthropic", classes, askAnthropic},
 	)
 }
 
 // sdk is one vendor's library in one language.
 type sdk struct {
-	name, family string
+	name, family string         // the family as in ways
 	classes      map[int]string // its errors' types by status
 	// ask makes one call, without retries. The error is the test's own: what the SDK
 	// reports is part of the outcome.
@@ -115,12 +118,14 @@ type sdkStory struct {
 
 // sdkRefusal is the error of a story; types and codes are by family.
 type sdkRefusal struct {
-	status     int
-	types      map[string]string
-	code       string // OpenAI's only
-	message    string // is part of it
-	retryAfter string
-	reasons    []string // of the attempts
+	status int
+	types  map[string]string
+	code   string // OpenAI's only; of responses where it is another: responsesCode
+	// A response that failed has a code and no type.
+	responsesCode string
+	message       string // is part of it
+	retryAfter    string
+	reasons       []string // of the attempts
 }
 
 var sdkStories = []sdkStory{
@@ -133,7 +138,7 @@ var sdkStories = []sdkStory{
 	{name: "Models", kinds: []callKind{askModels}, targets: []provider.Behavior{{}}},
 	{
 		name: "ErrUnknownModel", kinds: []callKind{askWhole, askStream},
-		fails: &sdkRefusal{status: 404, types: map[string]string{"openai": "invalid_request_error", "anthropic": "not_found_error"}, code: "model_not_found", message: "does not exist"},
+		fails: &sdkRefusal{status: 404, types: map[string]string{"openai": "invalid_request_error", responses: "invalid_request_error", "anthropic": "not_found_error"}, code: "model_not_found", message: "does not exist"},
 	},
 	{
 		name: "ErrBadKey", kinds: []callKind{askWhole, askStream, askModels}, targets: []provider.Behavior{{}}, key: "bd-nobody",
@@ -164,13 +169,16 @@ var sdkStories = []sdkStory{
 	},
 	{
 		name: "ErrInStream", kinds: []callKind{askStream}, targets: []provider.Behavior{{ErrorType: "overloaded_error", ErrorEventAfter: 2}, {}}, served: 1, asked: 1,
-		fails: &sdkRefusal{status: brokenStream, types: map[string]string{"openai": "server_error", "anthropic": "overloaded_error"}, code: "overloaded_error", message: "Overloaded"},
+		fails: &sdkRefusal{status: brokenStream, types: map[string]string{"openai": "server_error", "anthropic": "overloaded_error"}, code: "overloaded_error",
+			responsesCode: "server_is_overloaded", message: "Overloaded"},
 	},
 }
 
-var serverErrorTypes = map[string]string{"openai": "server_error", "anthropic": "api_error"}
+var serverErrorTypes = map[string]string{"openai": "server_error", responses: "server_error", "anthropic": "api_error"}
 
-func everywhere(t string) map[string]string { return map[string]string{"openai": t, "anthropic": t} }
+func everywhere(t string) map[string]string {
+	return map[string]string{"openai": t, responses: t, "anthropic": t}
+}
 
 // tellStories runs every story with every SDK, each on a route of its own.
 func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
@@ -213,7 +221,7 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 func addRoute(e *env.Env, route, family string, targets []provider.Behavior) {
 	for i, behavior := range targets {
 		model := targetModel(route, i+1)
-		id := e.AddProvider(targetProvider(route, i+1), family, model)
+		id := e.AddProvider(targetProvider(route, i+1), vendor(family), model)
 		e.AddTarget(route, id, model, i+1, nil)
 		e.Provider.Script(model, behavior)
 	}
@@ -238,7 +246,7 @@ func (s sdkStory) check(t *testing.T, k sdk, c sdkCall, got sdkOutcome) {
 	want := sdkOutcome{Route: s.route(c)}
 	if s.served > 0 {
 		want.Text = fmt.Sprintf("Hello from %s. You said: Hello", targetModel(c.Model, s.served))
-		want.Finish = map[string]string{"openai": "stop", "anthropic": "end_turn"}[k.family]
+		want.Finish = map[string]string{"openai": "stop", responses: "completed", "anthropic": "end_turn"}[k.family]
 		want.Tokens = int64(len(strings.Fields(want.Text)))
 	}
 	if s.fails != nil {
@@ -287,8 +295,14 @@ func (s sdkStory) route(c sdkCall) (h routeHeader) {
 
 func (s sdkStory) failure(k sdk, c sdkCall) *sdkFailure {
 	f := &sdkFailure{Class: k.classes[s.fails.status], Status: s.fails.status, Type: s.fails.types[k.family], RetryAfter: s.fails.retryAfter}
-	if k.family == "openai" {
+	if vendor(k.family) == "openai" {
 		f.Code = s.fails.code
+	}
+	if k.family == responses && s.fails.status == brokenStream {
+		f.Type = ""
+		if s.fails.responsesCode != "" {
+			f.Code = s.fails.responsesCode
+		}
 	}
 	for i, reason := range s.fails.reasons {
 		f.Attempts = append(f.Attempts, sdkAttempt{

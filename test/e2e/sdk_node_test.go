@@ -24,6 +24,7 @@ func TestNodeSDKs(t *testing.T) {
 	tellStories(t, env.Start(t, env.Options{}),
 		sdk{"openai-node", "openai", openAIClasses, startNode(t, "openai.mjs", "openai").ask},
 		sdk{"openai-node-6", "openai", openAIClasses, startNode(t, "openai.mjs", "openai6").ask},
+		sdk{"openai-node-responses", responses, failedResponse, startNode(t, "responses.mjs", "openai").ask},
 		sdk{"anthropic-node", "anthropic", anthropicClasses, startNode(t, "anthropic.mjs", "@anthropic-ai/sdk").ask},
 		// The last that sends its key as x-api-key and asks for version 2023-06-01.
 		sdk{"anthropic-node-0", "anthropic", openAIClasses, startNode(t, "anthropic.mjs", "anthropic0").ask},
@@ -32,6 +33,11 @@ func TestNodeSDKs(t *testing.T) {
 
 var openAIClasses = map[int]string{
 	brokenStream: "APIError", 401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError",
+	502: "InternalServerError", 503: "InternalServerError",
+}
+
+var failedResponse = map[int]string{
+	brokenStream: "response.failed", 401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError",
 	502: "InternalServerError", 503: "InternalServerError",
 }
 

@@ -300,6 +300,12 @@ func (o *Org) Chat(node int, model string, stream bool) Answer {
 	return o.Call(node, "/v1/chat/completions", fmt.Sprintf(`{"model":%q,"stream":%v,"messages":[{"role":"user","content":"Hello"}]}`, model, stream), nil)
 }
 
+// Responses is Chat as OpenAI's responses.
+func (o *Org) Responses(node int, model string, stream bool) Answer {
+	o.env.t.Helper()
+	return o.Call(node, "/v1/responses", fmt.Sprintf(`{"model":%q,"stream":%v,"input":[{"role":"user","content":"Hello"}]}`, model, stream), nil)
+}
+
 // Messages is Chat in Anthropic's dialect.
 func (o *Org) Messages(node int, model string, stream bool) Answer {
 	o.env.t.Helper()

@@ -264,7 +264,7 @@ func (d codex) parse(body []byte) (call, *fault) {
 func (codex) fault(status int, kind, model string) fault {
 	switch kind {
 	case "usage_limit", "insufficient_quota", "credit_balance":
-		return fault{status: 429, typ: "usage_limit_reached", message: "The usage limit has been reached"}
+		return fault{status: 429, typ: "usage_limit_reached", code: "usage_limit_reached", message: "The usage limit has been reached"}
 	}
 	return lookup(responsesFaults, status, kind, model)
 }
