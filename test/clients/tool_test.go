@@ -16,7 +16,7 @@ import (
 
 // deadline is for one run of a tool: most take two seconds, and up to ten where the
 // tool tries again.
-const deadline = 90 * time.Second
+const deadline = 2 * time.Minute
 
 // tool is one person's tool on a machine of its own: an empty home and a folder to
 // work in.
