@@ -6,7 +6,7 @@ RACE := $(if $(shell command -v $${CC:-gcc} cc 2>/dev/null),-race,)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check lint generated bench update clean setup build
+.PHONY: help run dev test clients check lint generated bench update clean setup build
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ dev: setup build ## like run, and say all that happens
 test: setup ## run every test
 	$(GO) test $(RACE) ./...
 
+clients: setup ## run Claude Code and Codex against the whole product, cut off from the network
+	@sh test/clients/tools/install.sh
+	SPILLWAY_TEST_CLIENTS=1 $(GO) test -count=1 ./test/clients
+
 lint: ## format, vet, staticcheck, generated code, go.mod
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt these:" >&2; echo "$$out" >&2; exit 1; }
 	$(GO) vet ./...
@@ -39,7 +43,7 @@ generated: ## prove that generated code and go.mod are current
 	@git diff --exit-code --stat -- api/admin || { echo "generated code is not current: run make update and commit" >&2; exit 1; }
 	@$(GO) mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run make update and commit" >&2; exit 1; }
 
-check: lint test ## all that CI runs
+check: lint test clients ## all that CI runs
 
 bench: setup build ## compare with the baseline of test/bench; flags in ARGS
 	$(GO) run ./test/bench -spillway bin/spillway $(ARGS)
@@ -49,4 +53,4 @@ update: ## generate code again and tidy go.mod
 	$(GO) mod tidy
 
 clean: ## remove what the targets made; the data in ./var stays
-	rm -rf bin .tools test/e2e/clients/node_modules
+	rm -rf bin .tools test/e2e/clients/node_modules test/clients/tools/node_modules

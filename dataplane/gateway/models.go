@@ -40,7 +40,7 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	if id == "" {
-		x.answer(modelList(x.dialect, caller.Org.Models()))
+		x.answer(modelList(x.dialect, caller.Org.Models(), r.URL.Query().Has("client_version")))
 		return
 	}
 	for _, m := range caller.Org.Models() {
@@ -59,10 +59,22 @@ func modelEntry(d llm.Dialect, m decide.Model) any {
 	return chatModel{m.ID, "model", m.Created.Unix(), "spillway"}
 }
 
-func modelList(d llm.Dialect, models []decide.Model) any {
+// codexList is OpenAI's list with the member that Codex, known by the version it
+// asks with, takes the list for unreadable without. It holds what Codex should know
+// of models beyond their names; where it is empty Codex goes by what it brings.
+type codexList struct {
+	Object string `json:"object"`
+	Data   []any  `json:"data"`
+	Models []any  `json:"models"`
+}
+
+func modelList(d llm.Dialect, models []decide.Model, codex bool) any {
 	data := make([]any, len(models))
 	for i, m := range models {
 		data[i] = modelEntry(d, m)
+	}
+	if codex && d != llm.Messages {
+		return codexList{"list", data, []any{}}
 	}
 	if d != llm.Messages {
 		return struct {

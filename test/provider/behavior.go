@@ -3,6 +3,7 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,12 +59,22 @@ type Behavior struct {
 	EventDelay time.Duration `json:"-"`
 	// Tokens is the number of words of the answer: of content deltas in a stream.
 	Tokens int `json:"tokens,omitempty"`
+	// Tool is a call of the caller's tool after the words, with which the answer ends.
+	Tool *ToolCall `json:"tool,omitempty"`
 	// Usage overrides the usage that is reported.
 	Usage *Usage `json:"usage,omitempty"`
 
 	// Times is for how many requests this holds; 0 is one, and for the last of a
 	// script for good.
 	Times int `json:"times,omitempty"`
+}
+
+// ToolCall is a call of one of the tools that a request offers. The provider does not
+// look whether it offers it.
+type ToolCall struct {
+	Name string `json:"name"`
+	// Input is a JSON object; none is {}.
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // Usage is token usage in the terms both dialects can be written from: Input does
@@ -114,6 +125,9 @@ func (b *Behavior) validate() error {
 	}
 	if _, known := presets[b.Kind]; !known && b.Kind != "" {
 		return fmt.Errorf("unknown kind %q, want one of %q", b.Kind, Kinds())
+	}
+	if b.Tool != nil && (b.Tool.Name == "" || (b.Tool.Input != nil && !json.Valid(b.Tool.Input))) {
+		return errors.New("a tool needs a name, and an input that is JSON")
 	}
 	for name, n := range map[string]int{
 		"times": b.Times, "tokens": b.Tokens, "cut_at_byte": b.CutAtByte, "error_event_after": b.ErrorEventAfter + 1,

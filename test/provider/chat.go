@@ -116,6 +116,8 @@ type chatChoice struct {
 type chatDelta struct {
 	Role    string  `json:"role,omitempty"`
 	Content *string `json:"content,omitempty"`
+
+	ToolCalls []json.RawMessage `json:"tool_calls,omitempty"`
 }
 
 type chatDocument struct {
@@ -140,14 +142,36 @@ func finishReason(a answer) *string {
 	if a.truncated {
 		return new("length")
 	}
+	if a.tool != nil {
+		return new("tool_calls")
+	}
 	return new("stop")
 }
 
+// calls is a tool call as OpenAI writes it: its arguments are a string.
+func (t *toolUse) calls() []json.RawMessage {
+	return []json.RawMessage{object("id", "call_"+t.id, "type", "function", "function", object("name", t.name, "arguments", string(t.input)))}
+}
+
+// deltas is the same in a stream.
+func (t *toolUse) deltas() (list []*chatDelta) {
+	start := object("index", 0, "id", "call_"+t.id, "type", "function", "function", object("name", t.name, "arguments", ""))
+	list = append(list, &chatDelta{ToolCalls: []json.RawMessage{start}})
+	for _, part := range t.parts() {
+		list = append(list, &chatDelta{ToolCalls: []json.RawMessage{object("index", 0, "function", object("arguments", part))}})
+	}
+	return list
+}
+
 func (chat) document(c call, a answer) any {
+	message := []any{"role", "assistant", "content", a.text(), "refusal", nil, "annotations", []any{}}
+	if a.tool != nil {
+		message = append(message, "tool_calls", a.tool.calls())
+	}
 	return chatDocument{
 		ID: "chatcmpl-" + a.id, Object: "chat.completion", Created: a.created.Unix(), Model: c.model,
 		Choices: []chatChoice{{
-			Message:      object("role", "assistant", "content", a.text(), "refusal", nil, "annotations", []any{}),
+			Message:      object(message...),
 			FinishReason: finishReason(a),
 		}},
 		Usage: newChatUsage(a.usage), ServiceTier: "default", Fingerprint: fingerprint,
@@ -169,6 +193,11 @@ func (chat) stream(c call, a answer) []event {
 	events := []event{chunk(opening, none, chatChoice{Delta: &chatDelta{Role: "assistant", Content: new("")}})}
 	for _, word := range a.words {
 		events = append(events, chunk(content, none, chatChoice{Delta: &chatDelta{Content: &word}}))
+	}
+	if a.tool != nil {
+		for _, delta := range a.tool.deltas() {
+			events = append(events, chunk(content, none, chatChoice{Delta: delta}))
+		}
 	}
 	events = append(events, chunk(closing, none, chatChoice{Delta: &chatDelta{}, FinishReason: finishReason(a)}))
 	if c.includeUsage {

@@ -45,10 +45,23 @@ type answer struct {
 	created   time.Time
 	words     []string // each with the blank before it
 	truncated bool     // by the caller's token limit
+	tool      *toolUse // after the words
 	usage     Usage
 }
 
 func (a answer) text() string { return strings.Join(a.words, "") }
+
+// toolUse is a tool call as it is answered.
+type toolUse struct {
+	id, name string
+	input    json.RawMessage
+}
+
+// parts is the input as it is streamed: in pieces that are no JSON by themselves.
+func (t *toolUse) parts() []string {
+	half := len(t.input) / 2
+	return []string{string(t.input[:half]), string(t.input[half:])}
+}
 
 // fault is a provider's error.
 type fault struct {
@@ -131,6 +144,12 @@ func compose(c call, b Behavior, now time.Time) answer {
 	a := answer{id: rand.Text(), created: now, words: words}
 	if c.maxTokens > 0 && c.maxTokens < len(words) {
 		a.words, a.truncated = words[:c.maxTokens], true
+	}
+	if b.Tool != nil && !a.truncated {
+		a.tool = &toolUse{rand.Text(), b.Tool.Name, b.Tool.Input}
+		if a.tool.input == nil {
+			a.tool.input = json.RawMessage("{}")
+		}
 	}
 	for i := 1; i < len(a.words); i++ {
 		a.words[i] = " " + a.words[i]

@@ -168,21 +168,35 @@ func stopReason(a answer) *string {
 	if a.truncated {
 		return new("max_tokens")
 	}
+	if a.tool != nil {
+		return new("tool_use")
+	}
 	return new("end_turn")
 }
 
 func (messages) document(c call, a answer) any {
+	blocks := []json.RawMessage{object("type", "text", "text", a.text())}
+	if a.tool != nil {
+		blocks = append(blocks, a.tool.block(a.tool.input))
+	}
 	return messagesDocument{
 		ID: "msg_" + a.id, Type: "message", Role: "assistant", Model: c.model,
-		Content:    []json.RawMessage{object("type", "text", "text", a.text())},
+		Content:    blocks,
 		StopReason: stopReason(a), Usage: newMessagesUsage(a.usage, a.usage.Output),
 	}
 }
 
+// block is a tool call as Anthropic writes it; a stream starts it with no input.
+func (t *toolUse) block(input json.RawMessage) json.RawMessage {
+	return object("type", "tool_use", "id", "toolu_"+t.id, "name", t.name, "input", input)
+}
+
+// typed is an event whose data names it too.
+func typed(p place, name string, rest ...any) event {
+	return newEvent(p, name, object(append([]any{"type", name}, rest...)...))
+}
+
 func (messages) stream(c call, a answer) []event {
-	typed := func(p place, name string, rest ...any) event {
-		return newEvent(p, name, object(append([]any{"type", name}, rest...)...))
-	}
 	start := messagesDocument{
 		ID: "msg_" + a.id, Type: "message", Role: "assistant", Model: c.model,
 		Content: []json.RawMessage{}, Usage: newMessagesUsage(a.usage, 1),
@@ -195,8 +209,17 @@ func (messages) stream(c call, a answer) []event {
 	for _, word := range a.words {
 		events = append(events, typed(content, "content_block_delta", "index", 0, "delta", object("type", "text_delta", "text", word)))
 	}
+	last := 0
+	if a.tool != nil {
+		last = 1
+		events = append(events, typed(content, "content_block_stop", "index", 0),
+			typed(content, "content_block_start", "index", 1, "content_block", a.tool.block(json.RawMessage("{}"))))
+		for _, part := range a.tool.parts() {
+			events = append(events, typed(content, "content_block_delta", "index", 1, "delta", object("type", "input_json_delta", "partial_json", part)))
+		}
+	}
 	return append(events,
-		typed(closing, "content_block_stop", "index", 0),
+		typed(closing, "content_block_stop", "index", last),
 		typed(closing, "message_delta",
 			"delta", object("stop_reason", stopReason(a), "stop_sequence", nil),
 			"usage", object("input_tokens", a.usage.Input, "cache_creation_input_tokens", a.usage.CacheWrite,

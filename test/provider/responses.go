@@ -141,6 +141,11 @@ func outputMessage(a answer, status string, content ...any) json.RawMessage {
 	return object("id", "msg_"+a.id, "type", "message", "status", status, "content", content, "role", "assistant")
 }
 
+// item is a tool call as the responses API writes it.
+func (t *toolUse) item(status, arguments string) json.RawMessage {
+	return object("id", "fc_"+t.id, "type", "function_call", "status", status, "arguments", arguments, "call_id", "call_"+t.id, "name", t.name)
+}
+
 // end is how a whole answer ends: its status, what it says of it, and its event.
 func (responses) end(c call, a answer) (document json.RawMessage, name string) {
 	status, details := "completed", any(nil)
@@ -148,6 +153,9 @@ func (responses) end(c call, a answer) (document json.RawMessage, name string) {
 		status, details = "incomplete", object("reason", "max_output_tokens")
 	}
 	output := []any{outputMessage(a, status, outputText(a.text()))}
+	if a.tool != nil {
+		output = append(output, a.tool.item("completed", string(a.tool.input)))
+	}
 	return response(c, a, status, output, "error", nil, "incomplete_details", details, "usage", responseUsage(a.usage)), "response." + status
 }
 
@@ -170,12 +178,30 @@ func (d responses) stream(c call, a answer) []event {
 	for _, word := range a.words {
 		add(content, "response.output_text.delta", append(at[:6:6], "delta", word, "logprobs", []any{})...)
 	}
-	add(closing, "response.output_text.done", append(at[:6:6], "text", a.text(), "logprobs", []any{})...)
-	add(closing, "response.content_part.done", append(at[:6:6], "part", outputText(a.text()))...)
-	add(closing, "response.output_item.done", "output_index", 0, "item", outputMessage(a, "completed", outputText(a.text())))
+	end := closing
+	if a.tool != nil {
+		end = content
+	}
+	add(end, "response.output_text.done", append(at[:6:6], "text", a.text(), "logprobs", []any{})...)
+	add(end, "response.content_part.done", append(at[:6:6], "part", outputText(a.text()))...)
+	add(end, "response.output_item.done", "output_index", 0, "item", outputMessage(a, "completed", outputText(a.text())))
+	if a.tool != nil {
+		a.tool.stream(add)
+	}
 	document, name := d.end(c, a)
 	add(closing, name, "response", document)
 	return events
+}
+
+// stream adds a tool call's events after those of the text.
+func (t *toolUse) stream(add func(p place, name string, rest ...any)) {
+	at := []any{"item_id", "fc_" + t.id, "output_index", 1}
+	add(content, "response.output_item.added", "output_index", 1, "item", t.item("in_progress", ""))
+	for _, part := range t.parts() {
+		add(content, "response.function_call_arguments.delta", append(at[:4:4], "delta", part)...)
+	}
+	add(closing, "response.function_call_arguments.done", append(at[:4:4], "arguments", string(t.input))...)
+	add(closing, "response.output_item.done", "output_index", 1, "item", t.item("completed", string(t.input)))
 }
 
 // responsesFaults are chat's but for how a stream says that a model is overloaded.
