@@ -100,6 +100,7 @@ func TestExplain(t *testing.T) {
 			[]string{"1 gpt-5 tried server_error->broke_off failure of all_users cools 0", "2 gpt-4 not_reached", "broke_off 200 by 1 origin <nil>"}},
 		"OtherDialect": {fields{"endpoint": "messages"}, []string{"1 gpt-5 skipped dialect_not_supported", "2 gpt-4 skipped dialect_not_supported",
 			"failed 400 by <nil> origin gateway endpoint_not_supported"}},
+		"Responses":             {fields{"endpoint": "responses"}, []string{"1 gpt-5 tried ok->served", "2 gpt-4 not_reached", "served 200 by 1 origin <nil>"}},
 		"UnknownModel":          {fields{"model": "nothing"}, []string{"refused 404 by <nil> origin gateway model_not_found"}},
 		"AnswersOfUnknownModel": {fields{"model": "nothing", "answers": []any{at(9, fields{"status": 503})}}, []string{"refused 404 by <nil> origin gateway model_not_found"}},
 		"Direct":                {fields{"model": "open-ai/gpt-4"}, []string{"1 gpt-4 tried ok->served", "served 200 by 1 origin <nil>"}},

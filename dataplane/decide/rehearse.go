@@ -25,8 +25,10 @@ func EndpointDialect(name string) (llm.Dialect, bool) {
 type Question struct {
 	Dialect llm.Dialect
 	Stream  bool // the caller asks for a stream
-	Own     bool // the caller brings a credential of its own for the provider
-	Now     time.Time
+	// Own is whether the caller brings a credential of its own: of the vendor of the
+	// first passthrough target that takes the dialect.
+	Own bool
+	Now time.Time
 	// Answer is what a target says to a try, from 1; Now need not be set in it.
 	Answer func(t *Target, try int) Evidence
 }
@@ -69,17 +71,21 @@ type Try struct {
 // healthy, since only nodes know the hashes of real ones.
 const ownCredential = "rehearsed"
 
-// subscriptions are the vendors whose tools speak a dialect.
-var subscriptions = map[llm.Dialect]Vendor{llm.Messages: Claude, llm.Responses: ChatGPT}
+// own is the caller's credential.
+func (q *Question) own(route *Route) Own {
+	for _, t := range route.Targets {
+		if q.Own && t.Passthrough() && t.Provider.Endpoints[q.Dialect] != nil {
+			return Own{Vendor: t.Provider.Auth.Vendor(), Hash: ownCredential}
+		}
+	}
+	return Own{}
+}
 
 // Rehearse walks a route as a request would. Nothing is asked and nothing noted: the
-// board's records stay as they are. Time passes only by waits and timeouts.
+// board's records stay as they are. Time passes only by waits and timeouts. Of chances
+// the request has the best: a target whose traffic is still returning takes it.
 func Rehearse(route *Route, q Question) Rehearsal {
-	own := Own{}
-	if q.Own {
-		own = Own{Vendor: subscriptions[q.Dialect], Hash: ownCredential}
-	}
-	run := NewRun(route, q.Dialect, 0, own)
+	run := NewRun(route, q.Dialect, 0, q.own(route))
 	out := Rehearsal{Ended: NextTarget}
 	for {
 		seen := len(run.Attempts)
@@ -110,9 +116,13 @@ func Rehearse(route *Route, q Question) Rehearsal {
 func (q *Question) try(run *Run, t *Target, admission *Admission) (Step, Turn) {
 	step := Step{Target: t, Probe: admission.Probe()}
 	for {
-		v, took := q.attempt(t, len(step.Tries)+1)
+		e := q.Answer(t, len(step.Tries)+1)
+		v, took := q.attempt(t, e)
 		q.Now = q.Now.Add(took)
 		turn, wait := run.After(t, v)
+		if turn == PassedOn && e.Cause == ErrorInside {
+			turn = Broke // an error event, and so told in the stream
+		}
 		step.Tries = append(step.Tries, Try{v, turn, wait})
 		if turn == TryAgain {
 			q.Now = q.Now.Add(wait)
@@ -128,8 +138,7 @@ func (q *Question) try(run *Run, t *Target, admission *Admission) (Step, Turn) {
 
 // attempt judges a made-up answer as a real one would be, and says how long it took
 // to come: no time, unless it is that the time was up.
-func (q *Question) attempt(t *Target, try int) (v Verdict, took time.Duration) {
-	e := q.Answer(t, try)
+func (q *Question) attempt(t *Target, e Evidence) (v Verdict, took time.Duration) {
 	if e.Cause == TimedOut {
 		took = t.Timeout
 		if q.Stream {

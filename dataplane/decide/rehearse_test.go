@@ -155,14 +155,11 @@ func TestRehearsePassthrough(t *testing.T) {
 		"ServerErr": {true, 500, []string{"1 server_error->0 failure cools 0s own false", "2 ok->2"}},
 	} {
 		r := route(2)
-		for _, t := range r.Targets {
-			t.Provider.Endpoints = takes(llm.Messages)
-		}
 		r.Targets[0].Provider.Auth = ClaudeOAuth
 		// A threshold of 0 speaks of everyone only.
 		r.Targets[0].board, r.Targets[0].Cooldown.FailureThreshold = NewBoard(), 0
 		q := says([]int{c.status}, []int{200})
-		q.Own, q.Dialect = c.own, llm.Messages
+		q.Own = c.own
 		got := Rehearse(r, q)
 		if diff := cmp.Diff(c.want, told(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -193,6 +190,25 @@ func TestRehearseReadsAnswers(t *testing.T) {
 		}})
 		if class := got.Steps[0].Tries[0].Verdict.Class; class != c.want {
 			t.Errorf("%s: got %s, want %s", name, class, c.want)
+		}
+	}
+}
+
+// An error event that no other target could better is told in the stream, which has a
+// status by then; before that it is the answer itself.
+func TestRehearseErrorEvents(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"error":{"code":"context_length_exceeded","message":"x"}}`)
+	for name, c := range map[string]struct {
+		stream bool
+		cause  Cause
+		want   Turn
+	}{"Event": {true, ErrorInside, Broke}, "Whole": {false, NoCause, PassedOn}, "WholeForAStream": {true, NoCause, PassedOn}} {
+		got := Rehearse(route(1), Question{Dialect: llm.Chat, Stream: c.stream, Now: now, Answer: func(*Target, int) Evidence {
+			return Evidence{Phase: Answered, Cause: c.cause, Status: 200, Body: body}
+		}})
+		if got.Ended != c.want || got.Steps[0].Tries[0].Verdict.Class != BadRequest {
+			t.Errorf("%s: ended by turn %d, want %d: %+v", name, got.Ended, c.want, got.Steps[0].Tries)
 		}
 	}
 }

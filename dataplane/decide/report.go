@@ -97,6 +97,9 @@ func (b *Board) Assume(org uuid.UUID, records []node.RecordHealth, now time.Time
 		for _, p := range r.Policies {
 			cell.View(p.Policy).assume(p.Judgement, now)
 		}
+		cell.mu.Lock()
+		cell.probes = r.Probes // under way on the nodes, so never given back here
+		cell.mu.Unlock()
 	}
 }
 
@@ -117,5 +120,4 @@ func (v *View) assume(j node.Judgement, now time.Time) {
 	defer v.Cell.mu.Unlock()
 	v.folded = h
 	v.now.Store(&h)
-	v.Cell.probes = max(v.Cell.probes, j.Probes) // never released: they are taken on a node
 }

@@ -113,11 +113,13 @@ func TestExplainIsWhatHappens(t *testing.T) {
 	limited := status(429, failed("rate_limit_exceeded", "Slow down"), map[string]string{"Retry-After": "7"})
 	overloaded := status(529, failed("overloaded_error", "Overloaded"), map[string]string{"Retry-After": "3"})
 	html := provider.Behavior{HTML: true}
+	tooLong := failed("context_length_exceeded", "Too long")
 	cases := map[string]struct {
 		first, second answer
 		more          map[string]any
 		stream        bool // streamed only; else both ways
 		whole         bool // not streamed only
+		chat          bool // in that dialect only
 	}{
 		"served":      {first: good, second: good},
 		"500":         {first: status(500, failed("server_error", "Oops, see https://llm.example/x"), nil), second: good},
@@ -140,7 +142,9 @@ func TestExplainIsWhatHappens(t *testing.T) {
 		"retry":       {first: limited, second: good, more: map[string]any{"retry_on_429_count": 1, "retry_on_429_max_wait_secs": 1}},
 		"timeout":     {first: cause(provider.Behavior{Hang: true}, map[string]any{"cause": "timeout"}), second: status(500, "{}", nil), more: map[string]any{"request_timeout_secs": 1, "stream_idle_timeout_secs": 1}},
 		"error-event": {first: cause(provider.Behavior{ErrorType: "overloaded_error"}, map[string]any{"phase": "stream", "body": `{"error":{"type":"overloaded_error"}}`}), second: good, stream: true},
-		"cut-content": {first: cause(provider.Behavior{Tokens: 10, CutAfter: 7}, map[string]any{"phase": "content", "cause": "connection"}), second: good, stream: true},
+		"event-400":   {first: cause(provider.Behavior{Body: "data: " + tooLong + "\n\n"}, map[string]any{"phase": "stream", "body": tooLong}), second: good, stream: true, chat: true},
+		"inside-400":  {first: cause(provider.Behavior{Body: tooLong}, map[string]any{"status": 200, "body": tooLong}), second: good, whole: true, chat: true},
+		"cut-content": {first: cause(provider.Behavior{CutAfter: 8, Tokens: 20}, map[string]any{"phase": "content", "cause": "connection"}), second: good, stream: true},
 	}
 	type request struct {
 		name, route, family, endpoint string
@@ -151,7 +155,7 @@ func TestExplainIsWhatHappens(t *testing.T) {
 	for _, w := range ways {
 		var models []string
 		for name, c := range cases {
-			if c.stream && !w.stream || c.whole && w.stream {
+			if c.stream && !w.stream || c.whole && w.stream || c.chat && w.family != "openai" {
 				continue
 			}
 			route := strings.ToLower(w.name + "-" + name)
@@ -159,7 +163,7 @@ func TestExplainIsWhatHappens(t *testing.T) {
 		}
 		id := e.AddProvider(w.name, vendor(w.family), models...)
 		for name, c := range cases {
-			if c.stream && !w.stream || c.whole && w.stream {
+			if c.stream && !w.stream || c.whole && w.stream || c.chat && w.family != "openai" {
 				continue
 			}
 			route := strings.ToLower(w.name + "-" + name)
@@ -280,7 +284,7 @@ func TestExplainPassthrough(t *testing.T) {
 	}
 }
 
-// What is refused before there is a route, and every endpoint.
+// What is refused before there is a route, and every endpoint, served or not.
 func TestExplainRefusalsAreTheNodes(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
@@ -288,8 +292,10 @@ func TestExplainRefusalsAreTheNodes(t *testing.T) {
 	e.Must(e.Admin(http.MethodPost, "/api-keys", map[string]any{"name": "off"}), &key)
 	e.Must(e.Admin(http.MethodPatch, "/api-keys/"+key.ID, map[string]any{"disabled": true}), nil)
 	e.Live()
-	const turns = `{"model":%q,"max_tokens":9,"messages":[{"role":"user","content":"Hello"}]}`
-	bodies := map[string]string{"chat_completions": turns, "messages": turns, "responses": `{"model":%q,"input":"Hello"}`}
+	body := map[string]string{"responses": `{"model":%q,"input":"Hello"}`}
+	for _, endpoint := range []string{"chat_completions", "messages"} {
+		body[endpoint] = `{"model":%q,"max_tokens":9,"messages":[{"role":"user","content":"Hello"}]}`
+	}
 	for _, c := range []struct{ endpoint, path, model, keyID, key string }{
 		{"chat_completions", "/v1/chat/completions", "demo", "", ""}, {"messages", "/v1/messages", "demo", "", ""}, {"responses", "/v1/responses", "demo", "", ""},
 		{"chat_completions", "/v1/chat/completions", "nothing", "", ""}, {"messages", "/v1/messages", "nothing/here", "", ""},
@@ -303,7 +309,7 @@ func TestExplainRefusalsAreTheNodes(t *testing.T) {
 			question["api_key_id"], header["X-Bd-Api-Key"] = c.keyID, c.key
 		}
 		x := explain(e, question)
-		a := e.Call(0, c.path, fmt.Sprintf(bodies[c.endpoint], c.model), header)
+		a := e.Call(0, c.path, fmt.Sprintf(body[c.endpoint], c.model), header)
 		if diff := cmp.Diff(real(a, false), x.told()); diff != "" {
 			t.Errorf("%+v (-happened +explained):\n%s\n%s", c, diff, a.Body)
 		}
