@@ -166,9 +166,9 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 			h.exhausted(x)
 			return
 		}
-		if admission.Probing() && !h.cfg.Health.Reserve(x.ctx, target, &admission) {
+		if admission.Probing() && (!h.cfg.Health.Reserve(x.ctx, target, &admission) || x.run.Cooling(target, h.cfg.Health.Now())) {
 			admission.Release()
-			x.run.NoSlot(target)
+			x.run.Pass(target, h.cfg.Health.Now())
 			continue
 		}
 		if h.try(x, target, &admission) {
@@ -184,11 +184,14 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 	for {
 		began := time.Now()
 		verdict, answer := h.attempt(x, t)
-		if wait, again := x.run.Retry(t, verdict); again {
+		if wait, again := x.run.Retry(t, verdict); again && !x.run.Cooling(t, h.cfg.Health.Now()) {
 			if !x.sleep(wait) {
 				return true
 			}
-			continue
+			// Others may have been told to stay away meanwhile.
+			if !x.run.Cooling(t, h.cfg.Health.Now()) {
+				continue
+			}
 		}
 		h.cfg.Health.Observe(t, admission, verdict, x.ownHash)
 		switch {
