@@ -251,11 +251,17 @@ func (c *Cell) Own(e Happened) {
 	}
 }
 
-// Fold applies an event of the shared log.
+// Fold applies an event of the shared log. One that the log has brought before changes
+// nothing: the bus knows a repeated id for two minutes only, and not at all once it has
+// lost its log, so an event that was told again may come twice.
 func (c *Cell) Fold(e Happened) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == e.ID })
+	if c.folded(e) {
+		c.show()
+		return
+	}
 	old := max(0, len(c.log)+1-keptEvents)
 	for old < len(c.log) && e.Seen.Sub(c.log[old].Seen) > keptLog {
 		old++
@@ -267,12 +273,35 @@ func (c *Cell) Fold(e Happened) {
 	c.show()
 }
 
+// folded reports whether the log has brought an event before. It cannot have come earlier
+// than it happened; what that is reckoned from is at most under way for a minute.
+func (c *Cell) folded(e Happened) bool {
+	for i := len(c.log) - 1; i >= 0 && e.At.Sub(c.log[i].Seen) < time.Minute; i-- {
+		if c.log[i].ID == e.ID {
+			return true
+		}
+	}
+	return false
+}
+
 // Disown forgets an own event that will never be told to the others: in the end all
 // nodes are to agree.
 func (c *Cell) Disown(id uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == id })
+	c.show()
+}
+
+// moveOwn moves an own event in time, with the clock that it was seen by.
+func (c *Cell) moveOwn(id uuid.UUID, by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.own {
+		if o := &c.own[i]; o.ID == id {
+			o.Seen, o.At, o.Began = o.Seen.Add(by), o.At.Add(by), o.Began.Add(by)
+		}
+	}
 	c.show()
 }
 

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -196,12 +197,17 @@ func TestRetryAfter(t *testing.T) {
 		want   time.Duration
 		absent bool
 	}{
-		"Seconds":          {header: map[string]string{"Retry-After": "120"}, want: 2 * time.Minute},
-		"Fraction":         {header: map[string]string{"Retry-After": "0.5"}, want: 500 * time.Millisecond},
-		"Zero":             {header: map[string]string{"Retry-After": "0"}, want: 0},
-		"Negative":         {header: map[string]string{"Retry-After": "-5"}, want: 0},
-		"Date":             {header: map[string]string{"Retry-After": now.Add(90 * time.Second).Format(http.TimeFormat)}, want: 90 * time.Second},
-		"PastDate":         {header: map[string]string{"Retry-After": now.Add(-time.Hour).Format(http.TimeFormat)}, want: 0},
+		"Seconds":  {header: map[string]string{"Retry-After": "120"}, want: 2 * time.Minute},
+		"Fraction": {header: map[string]string{"Retry-After": "0.5"}, want: 500 * time.Millisecond},
+		"Zero":     {header: map[string]string{"Retry-After": "0"}, want: 0},
+		"Negative": {header: map[string]string{"Retry-After": "-5"}, want: 0},
+		"Date":     {header: map[string]string{"Retry-After": now.Add(90 * time.Second).Format(http.TimeFormat)}, want: 90 * time.Second},
+		"PastDate": {header: map[string]string{"Retry-After": now.Add(-time.Hour).Format(http.TimeFormat)}, want: 0},
+		"DatedAnswer": {header: map[string]string{"Date": now.Add(-10 * time.Minute).Format(http.TimeFormat),
+			"Retry-After": now.Add(-9 * time.Minute).Format(http.TimeFormat)}, want: time.Minute},
+		"DatedWindow": {header: map[string]string{"Date": now.Add(10 * time.Minute).Format(http.TimeFormat), "Anthropic-Ratelimit-Unified-Status": "rejected",
+			"Anthropic-Ratelimit-Unified-Reset": strconv.FormatInt(now.Add(11*time.Minute).Unix(), 10)}, want: time.Minute},
+		"BadDate":          {header: map[string]string{"Date": "today", "Retry-After": now.Add(time.Minute).Format(http.TimeFormat)}, want: time.Minute},
 		"Huge":             {header: map[string]string{"Retry-After": "1587827"}, want: 24 * time.Hour},
 		"Infinite":         {header: map[string]string{"Retry-After": "1e400"}, absent: true},
 		"NaN":              {header: map[string]string{"Retry-After": "NaN"}, absent: true},

@@ -140,6 +140,17 @@ func (h *Health) Until() time.Time { return h.until }
 // Reason is why it cools or cooled; only while not healthy.
 func (h *Health) Reason() CooldownReason { return h.reason }
 
+// Equal reports whether two states are one: no event and no moment tells them apart, and
+// they remember the same transitions.
+func (h *Health) Equal(o *Health) bool {
+	sameFailures := slices.EqualFunc(h.failures, o.failures, func(a, b failure) bool { return a.count == b.count && a.at.Equal(b.at) })
+	sameChanges := slices.EqualFunc(h.changes, o.changes, func(a, b change) bool {
+		return a.from == b.from && a.to == b.to && a.reason == b.reason && a.window == b.window && a.at.Equal(b.at)
+	})
+	return sameFailures && sameChanges && h.episode == o.episode && h.active == o.active && h.until.Equal(o.until) && h.reason == o.reason &&
+		h.level == o.level && h.successes == o.successes && h.healed.Equal(o.healed) && h.ramp == o.ramp
+}
+
 // Apply folds one event. With a threshold of 0 nothing ever cools down for everyone.
 func (h Health) Apply(e Happened, policy node.Cooldown) Health {
 	if policy.FailureThreshold == 0 {

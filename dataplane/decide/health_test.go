@@ -322,6 +322,63 @@ func TestOwnEventsAreReconciledWithTheLog(t *testing.T) {
 	}
 }
 
+// The bus may bring an event twice, minutes apart or after it lost its log.
+func TestAnEventOfTheLogCountsOnce(t *testing.T) {
+	t.Parallel()
+	c := NewBoard().Cell(HealthKey{})
+	v := c.View(node.DefaultCooldown())
+	e := own(0, node.HealthFailure)
+	e.Count = 5
+	c.Fold(e)
+	for i := range 10 {
+		c.Fold(own(1+float64(i), node.HealthOverloaded)) // of which the log is full
+	}
+	c.Own(e)
+	e.Seen, e.At = at(50), at(0.3) // reckoned again, from another way through the network
+	c.Fold(e)
+	c.Fold(happened{51, node.HealthReset, 0, -1}.event())
+	if n := len(c.log); n != 12 {
+		t.Errorf("the log has %d events, want 12", n)
+	}
+	if len(c.own) != 0 {
+		t.Error("it has come back, and is still held to be under way")
+	}
+	fresh := own(52, node.HealthFailure)
+	fresh.Count = 5
+	c.Fold(fresh)
+	fresh.Seen, fresh.At = at(170), at(52-59)
+	c.Fold(fresh)
+	h := v.Health()
+	check(t, h, 170, StandingHealthy)
+}
+
+// Every part of a state tells it from another.
+func TestEqualSeesEveryPart(t *testing.T) {
+	t.Parallel()
+	full := func() Health {
+		return Health{failures: []failure{{now, 1}}, episode: 1, active: true, until: now, reason: CooledByErrors, level: 1, successes: 1, healed: now, ramp: true,
+			changes: []change{{StandingHealthy, StandingCooling, CooledByErrors, 1, now}}}
+	}
+	a, b := full(), full()
+	b.until, b.failures[0].at = now.In(time.FixedZone("", 3600)), now.In(time.FixedZone("", 3600))
+	if !a.Equal(&b) || !new(Health).Equal(new(Health)) {
+		t.Error("the same is not equal")
+	}
+	for i, differ := range []func(h *Health){
+		func(h *Health) { h.failures[0].count++ }, func(h *Health) { h.failures[0].at = at(1) }, func(h *Health) { h.failures = nil },
+		func(h *Health) { h.episode++ }, func(h *Health) { h.active = false }, func(h *Health) { h.until = at(1) }, func(h *Health) { h.reason = "" },
+		func(h *Health) { h.level++ }, func(h *Health) { h.successes++ }, func(h *Health) { h.healed = at(1) }, func(h *Health) { h.ramp = false },
+		func(h *Health) { h.changes = nil }, func(h *Health) { h.changes[0].from++ }, func(h *Health) { h.changes[0].to++ },
+		func(h *Health) { h.changes[0].reason = "" }, func(h *Health) { h.changes[0].window++ }, func(h *Health) { h.changes[0].at = at(1) },
+	} {
+		if b := full(); true {
+			if differ(&b); a.Equal(&b) || b.Equal(&a) {
+				t.Errorf("difference %d is not seen", i)
+			}
+		}
+	}
+}
+
 // What a node could not tell anyone it does not go by either: in the end all agree.
 func TestDisownedEventsAreNotCounted(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,7 @@ type untold struct {
 	at, began time.Time
 	sent      time.Time // zero: not yet, or to no avail
 	gone      bool
+	kept      bool // told nobody, see ownPerSecond
 }
 
 // NewOutbox returns the empty outbox of a node.
@@ -113,6 +114,12 @@ func (o *Outbox) report(cell *Cell, a *Admission, kind node.HealthKind, v Verdic
 	u.Count++
 	own := HappenedAt(&u.HealthEvent, now)
 	own.Count, own.Began = 1, a.Began
+	if u.kept {
+		// Nothing will bring it back: as an own event it would come after all that the log
+		// brings, recoveries too, and the record would never be healthy again.
+		cell.Fold(own)
+		return
+	}
 	cell.Own(own)
 }
 
@@ -125,14 +132,15 @@ func (o *Outbox) begin(same sameness, a *Admission, v Verdict, now time.Time) *u
 	if v.HasRetry {
 		u.RetryAfterMillis = &u.same.retryAfter
 	}
-	if key.Credential != "" && !o.mayTell(key.OrganizationID, now) {
+	if u.kept = key.Credential != "" && !o.mayTell(key.OrganizationID, now); u.kept {
 		return u
 	}
 	o.open[same] = u
 	o.byID[u.ID] = u
 	o.queue = append(o.queue, u)
-	for i := 0; len(o.byID) > maxUntold; i++ {
-		o.giveUp(o.queue[i])
+	for len(o.byID) > maxUntold {
+		o.giveUp(o.queue[0])
+		o.queue = o.queue[1:]
 	}
 	return u
 }
@@ -220,6 +228,24 @@ func (o *Outbox) Echoed(id uuid.UUID) {
 	defer o.mu.Unlock()
 	if u := o.byID[id]; u != nil {
 		o.remove(u)
+	}
+}
+
+// ClockSet notes that the node's clock was set forward by a duration, back where it is
+// negative. What the node saw moves along, so that its age stays what it is: a node that
+// begins without the bus goes by its own wall clock, which may be minutes off.
+func (o *Outbox) ClockSet(by time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, u := range o.queue {
+		if u.gone {
+			continue
+		}
+		u.at, u.began = u.at.Add(by), u.began.Add(by)
+		if !u.sent.IsZero() {
+			u.sent = u.sent.Add(by)
+		}
+		u.cell.moveOwn(u.ID, by)
 	}
 }
 

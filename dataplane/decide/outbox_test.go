@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,6 +136,42 @@ func TestOutboxReportsOwnCredentialsByTheirOwnAdmission(t *testing.T) {
 	}
 }
 
+// What providers ask for stays apart too: the longest wait must not pass for the first.
+func TestDifferentWaitsAreDifferentEvents(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	a := target.Health.Admit(at(0), 0)
+	for _, secs := range []string{"5", "200", "5"} {
+		v := Classify(Evidence{Phase: Answered, Status: 429, Header: http.Header{"Retry-After": {secs}}, Now: now})
+		o.Observe(target, &a, v, "", at(0))
+	}
+	due := o.Due(at(0))
+	if len(due) != 2 || *due[0].RetryAfterMillis != 5000 || due[0].Count != 2 || *due[1].RetryAfterMillis != 200_000 || due[1].Count != 1 {
+		t.Errorf("got %+v", due)
+	}
+	h := target.Health.Health()
+	check(t, h, 199.9, StandingCooling)
+}
+
+// Also on the node that saw it, before anyone is told, the failure of a request that began
+// before the cooldown is no failed probe.
+func TestOwnLateReportsChangeNothing(t *testing.T) {
+	t.Parallel()
+	o, target := outboxOf()
+	late := target.Health.Admit(at(-1), 0)
+	target.Health.Cell.Fold(own(0, node.HealthRateLimited))
+	probe := target.Health.Admit(at(31), 0)
+	before := target.Health.Health()
+	o.Observe(target, &late, verdict(500), "", at(32))
+	if after := target.Health.Health(); !after.Equal(&before) {
+		t.Errorf("got %+v, want %+v", after, before)
+	}
+	o.Observe(target, &probe, verdict(500), "", at(32))
+	h := target.Health.Health()
+	check(t, h, 91.9, StandingCooling)
+	check(t, h, 92, StandingRecovering)
+}
+
 // What nobody can be told in time is not gone by; and what waits has a bound.
 func TestOutboxGivesUp(t *testing.T) {
 	t.Parallel()
@@ -154,8 +191,8 @@ func TestOutboxGivesUp(t *testing.T) {
 	for i := range maxUntold + 10 {
 		observe(o, target, 500, 4000+2*float64(i))
 	}
-	if o.Waiting() != maxUntold || len(target.Health.Cell.own) != maxUntold {
-		t.Fatalf("%d events wait", o.Waiting())
+	if o.Waiting() != maxUntold || len(target.Health.Cell.own) != maxUntold || len(o.queue) != maxUntold {
+		t.Fatalf("%d events wait, %d are kept", o.Waiting(), len(o.queue))
 	}
 }
 
@@ -193,5 +230,116 @@ func TestOutboxBoundsEventsOfOwnCredentials(t *testing.T) {
 	}
 	if one.Health.Health().active {
 		t.Error("a caller's credential concerns nobody else")
+	}
+}
+
+// A success tells of every record that it was a probe of, and of no other.
+func TestAProbeTellsOfEachRecordItProbed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		everyone, caller bool
+		want             []string
+	}{
+		"None": {false, false, nil}, "Everyone": {true, false, []string{""}}, "Caller": {false, true, []string{"me"}}, "Both": {true, true, []string{"", "me"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, target := outboxOf()
+			target.board, target.Provider.Auth = NewBoard(), ClaudeOAuth
+			if c.everyone {
+				target.Health.Cell.Fold(own(0, node.HealthOverloaded))
+			}
+			mine := target.OwnCell("me", at(0))
+			if c.caller {
+				mine.Fold(own(0, node.HealthRateLimited))
+			}
+			a, probe := target.Health.Admit(at(40), 0), target.OwnHealth("me").Admit(at(40), 0)
+			a.Own = &probe
+			given := 0
+			a.Leased(func() { given++ })
+			probe.Leased(func() { given++ })
+			if told := o.Observe(target, &a, verdict(200), "me", at(41)); told != (len(c.want) > 0) {
+				t.Errorf("got due %v", told)
+			}
+			var got []string
+			for _, due := range o.Due(at(41)) {
+				got = append(got, due.Credential)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			a.Release()
+			a.Release()
+			if given != 2 || target.Health.Cell.probes != 0 || mine.probes != 0 {
+				t.Errorf("slots given back %d times, %d and %d are counted", given, target.Health.Cell.probes, mine.probes)
+			}
+		})
+	}
+}
+
+// What a node keeps to itself about a caller's credential is over when it is over: three
+// probes that succeed make the record healthy.
+func TestAnUntoldEventIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
+	o := NewOutbox("n", uuid.New)
+	board := NewBoard()
+	target := &Target{Provider: &Provider{Endpoints: takes(llm.Messages), Auth: ClaudeOAuth}, Cooldown: node.DefaultCooldown(),
+		Health: board.Cell(HealthKey{}).View(node.DefaultCooldown()), board: board}
+	limit := func(credential string) {
+		a := target.Health.Admit(at(0), 0)
+		o.Observe(target, &a, verdict(429), credential, at(0))
+	}
+	for range ownPerSecond {
+		limit(uuid.NewString())
+	}
+	limit("last")
+	if n := o.Waiting(); n != ownPerSecond {
+		t.Fatalf("%d events are to be told", n)
+	}
+	for range recoverySuccesses {
+		a := target.Health.Admit(at(40), 0)
+		probe := target.OwnHealth("last").Admit(at(40), 0)
+		a.Own = &probe
+		o.Observe(target, &a, verdict(200), "last", at(40.5))
+		a.Release()
+	}
+	for _, due := range o.Due(at(41)) {
+		if due.Credential == "last" {
+			o.Echoed(due.ID)
+			target.OwnCell("last", at(41)).Fold(HappenedAt(&due.HealthEvent, at(41)))
+		}
+	}
+	h := target.OwnHealth("last").Health()
+	check(t, h, 41, StandingHealthy)
+}
+
+// A node that began without the bus goes by its own wall clock. When it learns the bus's
+// time, what it saw is as old as it is, and its own cooldowns end when they should.
+func TestEventsMoveWithTheClock(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]float64{"Ahead": 600, "Behind": -600} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, target := outboxOf()
+			a := target.Health.Admit(at(ahead), 0)
+			o.Observe(target, &a, verdict(429), "", at(ahead))
+			if len(o.Due(at(ahead))) != 1 {
+				t.Fatal("not due")
+			}
+			o.Observe(target, &a, verdict(529), "", at(ahead+1))
+			o.ClockSet(-at(ahead).Sub(at(0)))
+			h := target.Health.Health()
+			check(t, h, 29.9, StandingCooling)
+			check(t, h, 30, StandingRecovering)
+			if due := o.Due(at(2)); len(due) != 1 || due[0].AgeMillis != 1000 || due[0].BeganMillisAgo != 2000 {
+				t.Fatalf("got %+v", due)
+			}
+			if due := o.Due(at(4.9)); len(due) != 0 {
+				t.Fatalf("sent again too soon: %+v", due)
+			}
+			if due := o.Due(at(5)); len(due) != 1 || due[0].AgeMillis != 5000 {
+				t.Fatalf("got %+v", due)
+			}
+		})
 	}
 }

@@ -12,8 +12,13 @@ import (
 
 // RetryAfter is how long a provider asks callers to wait, read from wherever it
 // says so. The second result is false where it says nothing that can be read. A
-// time in the past is 0; callers clamp the upper end.
+// time in the past is 0; callers clamp the upper end. Moments are by the provider's
+// clock, so they are reckoned from the moment that its answer is dated; now is for
+// answers without a date: a node's own clock may be minutes off.
 func RetryAfter(h http.Header, said llm.Said, now time.Time) (time.Duration, bool) {
+	if dated, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = dated
+	}
 	// Azure and OpenAI send both; the finer one is meant.
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
 		return fromSeconds(ms / 1000)

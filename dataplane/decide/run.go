@@ -107,10 +107,8 @@ func (r *Run) admit(t *Target, now time.Time, chance float64) Admission {
 		if v := t.OwnHealth(r.own.For(t)); v != nil {
 			a := v.Admit(now, 0) // one caller's traffic is no crowd
 			if !a.OK {
-				a.Reason = CredentialCooling
-				if h := v.Health(); h.Reason() == CooledByRejection {
-					a.Reason = CredentialRejected
-				}
+				h := v.Health()
+				a.Reason = ownReason(&h)
 				return a
 			}
 			own = &a
@@ -124,8 +122,45 @@ func (r *Run) admit(t *Target, now time.Time, chance float64) Admission {
 	return a
 }
 
-// NoSlot notes that the fleet had no probe slot left for the target that Next gave.
-func (r *Run) NoSlot(t *Target) { r.skipped(t, Recovering, time.Second) }
+// Pass notes that the target Next gave was not asked after all: the fleet had no probe
+// slot left for it, or it has begun to cool down.
+func (r *Run) Pass(t *Target, now time.Time) {
+	if reason, until := r.cooling(t, now); reason != "" {
+		r.skipped(t, reason, until.Sub(now))
+		return
+	}
+	r.skipped(t, Recovering, time.Second)
+}
+
+// Cooling reports whether the target cools down now, for everyone or for the caller. What
+// was admitted and then had to wait (for a probe slot, for a rate limit to pass) asks
+// before it sends: nothing is sent to a target that cools down.
+func (r *Run) Cooling(t *Target, now time.Time) bool {
+	reason, _ := r.cooling(t, now)
+	return reason != ""
+}
+
+func (r *Run) cooling(t *Target, now time.Time) (Reason, time.Time) {
+	if t.Passthrough() {
+		if v := t.OwnHealth(r.own.For(t)); v != nil {
+			if h := v.Health(); h.At(now) == StandingCooling {
+				return ownReason(&h), h.Until()
+			}
+		}
+	}
+	if h := t.Health.Health(); h.At(now) == StandingCooling {
+		return CoolingDown, h.Until()
+	}
+	return "", time.Time{}
+}
+
+// ownReason is why a target is not asked whose caller's own credential does not stand well.
+func ownReason(h *Health) Reason {
+	if h.Reason() == CooledByRejection {
+		return CredentialRejected
+	}
+	return CredentialCooling
+}
 
 func (r *Run) unfit(t *Target) Reason {
 	if t.Unservable != "" {

@@ -225,6 +225,109 @@ func TestRetryWaits(t *testing.T) {
 
 // Whatever targets say: none is asked more than its tries allow, none is returned
 // to, none that cools is asked, and nothing follows a refusal of the request's own.
+// What had to wait before it is sent asks again: nothing is sent to a target that has
+// begun to cool down, and the attempt list says why.
+func TestWhatWaitedIsNotSentToACoolingTarget(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		caller bool // the record is the caller's own
+		kind   node.HealthKind
+		reason Reason
+		wait   int
+	}{
+		"NoSlot":     {false, "", Recovering, 1},
+		"Everyone":   {false, node.HealthRateLimited, CoolingDown, 20},
+		"OwnLimit":   {true, node.HealthRateLimited, CredentialCooling, 20},
+		"OwnRefusal": {true, node.HealthAuthRejected, CredentialRejected, 290},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := route(1)
+			target := r.Targets[0]
+			target.board = NewBoard()
+			target.Provider.Auth, target.Provider.Endpoints = ClaudeOAuth, takes(llm.Messages)
+			run := NewRun(r, llm.Messages, 1, Own{Claude, "caller"})
+			if _, _, ok := run.Next(at(0)); !ok || run.Cooling(target, at(0)) {
+				t.Fatal("nothing has happened yet")
+			}
+			cell := target.Health.Cell
+			if c.caller {
+				target.OwnCell("another", at(0)).Own(own(0, node.HealthRateLimited))
+				if run.Cooling(target, at(10)) {
+					t.Fatal("another caller's limit concerns nobody else")
+				}
+				cell = target.OwnCell("caller", at(0))
+			}
+			if c.kind != "" {
+				cell.Own(own(0, c.kind))
+			}
+			if got := run.Cooling(target, at(10)); got != (c.kind != "") {
+				t.Errorf("got cooling %v", got)
+			}
+			run.Pass(target, at(10))
+			if a := run.Attempts[0]; a.Reason != string(c.reason) || a.Outcome != OutcomeSkipped || a.RetryAfterSecs == nil || *a.RetryAfterSecs != c.wait {
+				t.Errorf("got %+v", a)
+			}
+		})
+	}
+}
+
+// passthrough makes a route whose first target is asked with the caller's own credential.
+func passthrough() (*Route, *Target) {
+	r := route(2)
+	for _, t := range r.Targets {
+		t.Provider.Endpoints, t.board = takes(llm.Messages), NewBoard()
+	}
+	r.Targets[0].Provider.Auth = ClaudeOAuth
+	return r, r.Targets[0]
+}
+
+// Without the caller's own credential the walk ends: another account would answer.
+func TestAPassthroughTargetNeedsTheCallersCredential(t *testing.T) {
+	t.Parallel()
+	r, _ := passthrough()
+	run := NewRun(r, llm.Messages, 1, Own{})
+	if target, _, ok := run.Next(at(0)); ok {
+		t.Fatalf("target %d was to be asked", target.Position)
+	}
+	if e := run.Exhausted(); e.Status != 401 || e.Code != "upstream_credential_missing" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// A caller's own record keeps that caller away, and nobody else.
+func TestACallersOwnCooldownIsTheCallers(t *testing.T) {
+	t.Parallel()
+	r, first := passthrough()
+	first.OwnCell("me", at(0)).Own(own(0, node.HealthRateLimited))
+	mine, others := NewRun(r, llm.Messages, 1, Own{Claude, "me"}), NewRun(r, llm.Messages, 1, Own{Claude, "another"})
+	if target, _, ok := mine.Next(at(1)); !ok || target.Position != 2 || mine.Attempts[0].Reason != string(CredentialCooling) {
+		t.Errorf("got %+v", mine.Attempts)
+	}
+	if target, a, ok := others.Next(at(1)); !ok || target.Position != 1 || a.Probing() {
+		t.Errorf("got %+v", others.Attempts)
+	}
+}
+
+// Where the record for everyone refuses, the slot of the caller's own is not kept.
+func TestARefusedProbeKeepsNoSlot(t *testing.T) {
+	t.Parallel()
+	r, first := passthrough()
+	mine := first.OwnCell("me", at(0))
+	mine.Own(own(0, node.HealthRateLimited))
+	run := NewRun(r, llm.Messages, 1, Own{Claude, "me"})
+	_, a, _ := run.Next(at(31))
+	if a.Own == nil || !a.Own.Probe() || a.Probe() || !a.Probing() || mine.probes != 1 {
+		t.Fatalf("a probe of the caller's own record: got %+v, %d counted", a, mine.probes)
+	}
+	a.Release()
+	first.Health.Cell.Own(own(31, node.HealthRateLimited))
+	run = NewRun(r, llm.Messages, 1, Own{Claude, "me"})
+	if target, _, ok := run.Next(at(32)); !ok || target.Position != 2 || mine.probes != 0 {
+		t.Errorf("%d slots of the caller's own record are counted", mine.probes)
+	}
+}
+
 func TestRunProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

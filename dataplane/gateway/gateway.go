@@ -188,9 +188,9 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 			h.exhausted(x)
 			return
 		}
-		if admission.Probing() && !h.cfg.Health.Reserve(x.ctx, target, &admission) {
+		if admission.Probing() && (!h.cfg.Health.Reserve(x.ctx, target, &admission) || x.run.Cooling(target, h.cfg.Health.Now())) {
 			admission.Release()
-			x.run.NoSlot(target)
+			x.run.Pass(target, h.cfg.Health.Now())
 			continue
 		}
 		if h.try(x, target, &admission) {
@@ -207,11 +207,17 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 		began := time.Now()
 		verdict, answer := h.attempt(x, t)
 		turn, wait := x.run.After(t, verdict)
-		if turn == decide.TryAgain {
+		if turn == decide.TryAgain && !x.run.Cooling(t, h.cfg.Health.Now()) {
 			if !x.sleep(wait) {
 				return true
 			}
-			continue
+			// Others may have been told to stay away meanwhile.
+			if !x.run.Cooling(t, h.cfg.Health.Now()) {
+				continue
+			}
+		}
+		if turn == decide.TryAgain {
+			turn = decide.NextTarget
 		}
 		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
 		switch turn {

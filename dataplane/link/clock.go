@@ -24,16 +24,22 @@ func (c *clock) now() time.Time {
 	return r.server.Add(time.Since(r.local))
 }
 
-func (c *clock) set(server time.Time) {
-	c.base.Store(&reading{local: time.Now(), server: server.Round(0)})
+// set takes a reading, and returns by how much that sets the clock forward.
+func (c *clock) set(server time.Time) (by time.Duration) {
+	next := &reading{local: time.Now(), server: server.Round(0)}
+	if last := c.base.Swap(next); last != nil {
+		by = next.server.Sub(last.server.Add(next.local.Sub(last.local)))
+	}
+	return by
 }
 
-// follow asks the server for its time, at once and then every half minute.
-func (c *clock) follow(ctx context.Context, js jetstream.JetStream) {
+// follow asks the server for its time, at once and then every half minute, and says
+// each time by how much the clock was set forward.
+func (c *clock) follow(ctx context.Context, js jetstream.JetStream, moved func(by time.Duration)) {
 	wait := 100 * time.Millisecond // until the first reading
 	for ctx.Err() == nil {
 		if at, ok := serverTime(ctx, js); ok {
-			c.set(at)
+			moved(c.set(at))
 			wait = 30 * time.Second
 		}
 		select {

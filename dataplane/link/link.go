@@ -194,7 +194,7 @@ func (l *Link) Run(ctx context.Context) error {
 		<-l.config
 		log.run(ctx)
 	})
-	wg.Go(func() { l.clock.follow(ctx, js) })
+	wg.Go(func() { l.clock.follow(ctx, js, l.health.outbox.ClockSet) })
 	wg.Go(func() { l.health.publish(ctx, nc, js) })
 	wg.Go(func() { l.probes.run(ctx, js) })
 	wg.Wait()

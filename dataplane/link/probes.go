@@ -40,6 +40,7 @@ type probes struct {
 
 // lease is one slot that this node holds. Once it is held, only run touches it.
 type lease struct {
+	id       string // stands in the message, so that nobody gives back another's slot
 	subject  string
 	ttl      time.Duration
 	sequence uint64 // of the message
@@ -81,7 +82,7 @@ func (p *probes) take(ctx context.Context, key decide.HealthKey, ttl time.Durati
 	first := rand.IntN(decide.MaxProbes)
 	for i := range decide.MaxProbes {
 		subject := node.ProbeSubject(key.OrganizationID, key.ProviderID, key.UpstreamModel, key.Credential, (first+i)%decide.MaxProbes)
-		l := &lease{subject: subject, ttl: ttl, renewed: time.Now()}
+		l := &lease{id: newID().String(), subject: subject, ttl: ttl, renewed: time.Now()}
 		err := l.publish(ctx, conn.js)
 		switch {
 		case err == nil:
@@ -91,6 +92,7 @@ func (p *probes) take(ctx context.Context, key decide.HealthKey, ttl time.Durati
 			return l, true
 		case !taken(err):
 			p.link.cfg.Log.Warn("probe slots cannot be shared: this node goes by its own", "node", p.link.cfg.Node, "error", err)
+			p.giveBack(l) // it may have been taken all the same
 			return nil, true
 		}
 	}
@@ -100,7 +102,7 @@ func (p *probes) take(ctx context.Context, key decide.HealthKey, ttl time.Durati
 // publish takes the slot, or holds it for longer: the message that stands there must
 // be the lease's own, or none.
 func (l *lease) publish(ctx context.Context, js jetstream.JetStream) error {
-	ack, err := js.PublishMsg(ctx, &nats.Msg{Subject: l.subject},
+	ack, err := js.PublishMsg(ctx, &nats.Msg{Subject: l.subject, Data: []byte(l.id)},
 		jetstream.WithExpectLastSequencePerSubject(l.sequence), jetstream.WithMsgTTL(l.ttl.Round(time.Second)), jetstream.WithRetryAttempts(0))
 	if err == nil {
 		l.sequence = ack.Sequence
@@ -158,13 +160,29 @@ func (p *probes) drain(js jetstream.JetStream) {
 func (p *probes) remove(js jetstream.JetStream, l *lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), leasePatience)
 	defer cancel()
-	stream, err := js.Stream(ctx, node.ProbeStream)
-	if err == nil {
-		err = stream.DeleteMsg(ctx, l.sequence)
-	}
-	if err != nil {
+	if err := l.remove(ctx, js); err != nil {
 		p.link.cfg.Log.Debug("probe slot comes back by its time to live", "node", p.link.cfg.Node, "error", err)
 	}
+}
+
+// remove deletes the lease's message if it is what stands on the subject. The sequence
+// alone does not say so: a stream that was made anew counts from 1 again, and there it is
+// another's.
+func (l *lease) remove(ctx context.Context, js jetstream.JetStream) error {
+	stream, err := js.Stream(ctx, node.ProbeStream)
+	if err != nil {
+		return err
+	}
+	m, err := stream.GetLastMsgForSubject(ctx, l.subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return nil
+	case err != nil:
+		return err
+	case string(m.Data) != l.id:
+		return nil
+	}
+	return stream.DeleteMsg(ctx, m.Sequence)
 }
 
 // renew holds slots whose attempts wait out rate limits or stream for longer than
