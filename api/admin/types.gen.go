@@ -1100,7 +1100,7 @@ type ExplainOutcome struct {
 	Headers map[string]string `json:"headers"`
 
 	// Kind `served` by the target at `position`. `passed_on`: the provider's refusal as it is. `broke_off`: the stream ends in an
-	// error event after some content. `failed`: no target served. `refused`: by the gateway, before any target.
+	// error event, after some content or where no other target could do better. `failed`: no target served. `refused`: by the gateway, before any target.
 	Kind ExplainOutcomeKind `json:"kind"`
 
 	// Message The error's message, or what is known of the provider's.
@@ -1120,7 +1120,7 @@ type ExplainOutcome struct {
 }
 
 // ExplainOutcomeKind `served` by the target at `position`. `passed_on`: the provider's refusal as it is. `broke_off`: the stream ends in an
-// error event after some content. `failed`: no target served. `refused`: by the gateway, before any target.
+// error event, after some content or where no other target could do better. `failed`: no target served. `refused`: by the gateway, before any target.
 type ExplainOutcomeKind string
 
 // ExplainOutcomeOrigin Whose error it is; null where it is none.
