@@ -36,6 +36,9 @@ type HealthEvent struct {
 	// AgeMillis is how long before this was sent it happened: a node that was cut off
 	// tells of it late.
 	AgeMillis int64 `json:"age_ms,omitempty"`
+	// SeenMillisAgo is how long before this was sent a log that is lost by now had taken it
+	// in; 0: it is told for the first time.
+	SeenMillisAgo int64 `json:"seen_ms_ago,omitempty"`
 	// BeganMillisAgo is how long before this was sent the reporting request began. By
 	// it every policy tells a probe from a late report, whatever cooldowns it has seen.
 	BeganMillisAgo int64 `json:"began_ms_ago,omitempty"`

@@ -107,6 +107,7 @@ type Cell struct {
 
 	mu    sync.Mutex
 	log   []Happened // the last keptEvents of keptLog
+	heard bool       // some of it first-hand: what is told again of a lost log comes too late
 	own   []Happened // in the order they happened
 	views map[node.Cooldown]*View
 	// Probe slots taken by requests of this node, whatever policy they recover by: what
@@ -258,10 +259,15 @@ func (c *Cell) Fold(e Happened) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == e.ID })
-	if c.folded(e) {
+	if c.folded(e) || e.Again && c.heard {
 		c.show()
 		return
 	}
+	if e.Again {
+		c.learn(e)
+		return
+	}
+	c.heard = true
 	old := max(0, len(c.log)+1-keptEvents)
 	for old < len(c.log) && e.Seen.Sub(c.log[old].Seen) > keptLog {
 		old++
@@ -269,6 +275,23 @@ func (c *Cell) Fold(e Happened) {
 	c.log = append(slices.Delete(c.log, 0, old), e)
 	for _, v := range c.views {
 		v.folded = v.folded.Apply(e, v.policy)
+	}
+	c.show()
+}
+
+// learn takes in an event that is told again, of a record that has heard nothing else:
+// several nodes tell, so what comes is put in the order in which it was first seen.
+func (c *Cell) learn(e Happened) {
+	at, _ := slices.BinarySearchFunc(c.log, e, Happened.before)
+	c.log = slices.Insert(c.log, at, e)
+	if len(c.log) > keptEvents {
+		c.log = slices.Delete(c.log, 0, 1)
+	}
+	for _, v := range c.views {
+		v.folded = Health{}
+		for _, e := range c.log {
+			v.folded = v.folded.Apply(e, v.policy)
+		}
 	}
 	c.show()
 }

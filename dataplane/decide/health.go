@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -18,6 +19,11 @@ type HealthKey struct {
 	// Credential is the keyed hash of a caller's own credential: its record is beside
 	// the one for everyone, which has none.
 	Credential string
+}
+
+func (k HealthKey) compare(o HealthKey) int {
+	return cmp.Or(slices.Compare(k.OrganizationID[:], o.OrganizationID[:]), slices.Compare(k.ProviderID[:], o.ProviderID[:]),
+		cmp.Compare(k.UpstreamModel, o.UpstreamModel), cmp.Compare(k.Credential, o.Credential))
 }
 
 // Standing is what a health record lets through.
@@ -48,20 +54,27 @@ const (
 // Happened is one event of a record's log, in the bus's time.
 type Happened struct {
 	ID    uuid.UUID
+	Node  string // who saw it
 	Kind  node.HealthKind
 	Count int       // of equal events that this one stands for, at least 1
 	Seen  time.Time // when the log took it in: states are judged at this moment
 	At    time.Time // when it happened: a cooldown is reckoned from here; never after Seen
 	Began time.Time // when the reporting request began
+	Again bool      // it was in a log that is lost, and is told again
 	// RetryAfter is what the provider asked for, where Asked.
 	RetryAfter time.Duration
 	Asked      bool
 }
 
+// before orders events as a log took them in.
+func (e Happened) before(o Happened) int {
+	return cmp.Or(e.Seen.Compare(o.Seen), slices.Compare(e.ID[:], o.ID[:]))
+}
+
 // HappenedAt reads an event that the bus received at a moment.
-func HappenedAt(ev *node.HealthEvent, seen time.Time) Happened {
-	ago := func(millis int64) time.Time { return seen.Add(-time.Duration(max(0, millis)) * time.Millisecond) }
-	e := Happened{ID: ev.ID, Kind: ev.Kind, Count: max(ev.Count, 1), Seen: seen, At: ago(ev.AgeMillis), Began: ago(ev.BeganMillisAgo)}
+func HappenedAt(ev *node.HealthEvent, received time.Time) Happened {
+	ago := func(millis int64) time.Time { return received.Add(-time.Duration(max(0, millis)) * time.Millisecond) }
+	e := Happened{ID: ev.ID, Node: ev.Node, Kind: ev.Kind, Count: max(ev.Count, 1), Seen: ago(ev.SeenMillisAgo), At: ago(ev.AgeMillis), Began: ago(ev.BeganMillisAgo), Again: ev.SeenMillisAgo > 0}
 	if ev.RetryAfterMillis != nil {
 		e.RetryAfter, e.Asked = time.Duration(*ev.RetryAfterMillis)*time.Millisecond, true
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,9 @@ type health struct {
 	link   *Link
 	outbox *decide.Outbox
 	wake   chan struct{}
+
+	mu     sync.Mutex
+	retold []decide.Event // of a log that was lost, to be told again once
 }
 
 func newHealth(l *Link) *health {
@@ -44,11 +48,33 @@ func newID() uuid.UUID {
 
 func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
 	if h.outbox.Observe(t, a, v, credential, h.link.Now()) {
-		select {
-		case h.wake <- struct{}{}:
-		default:
-		}
+		h.poke()
 	}
+}
+
+func (h *health) poke() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// logLost tells again what the nodes go by: the log in the lost one's place is empty, and
+// a node that joins has nothing else to learn from.
+func (h *health) logLost() {
+	h.outbox.LogLost()
+	h.mu.Lock()
+	h.retold = h.link.board.Retell(h.link.Now())
+	h.mu.Unlock()
+	h.poke()
+}
+
+func (h *health) takeRetold() []decide.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.retold
+	h.retold = nil
+	return out
 }
 
 // publish sends what is due: the first of a burst at once, the rest gathered. While
@@ -66,7 +92,7 @@ func (h *health) publish(ctx context.Context, nc *nats.Conn, js jetstream.JetStr
 		case <-h.link.reconnects.next():
 		}
 		if nc.IsConnected() {
-			h.send(ctx, js, h.outbox.Due(h.link.Now()))
+			h.send(ctx, js, append(h.takeRetold(), h.outbox.Due(h.link.Now())...))
 		}
 		select {
 		case <-ctx.Done():

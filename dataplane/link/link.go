@@ -186,7 +186,7 @@ func (l *Link) Run(ctx context.Context) error {
 	config := &follower{link: l, js: js, name: node.ConfigStream, from: jetstream.DeliverLastPerSubjectPolicy, caughtUp: l.config,
 		handle: func(m jetstream.Msg, _ time.Time) { l.take(nc, m.Data()) }}
 	log := &follower{link: l, js: js, name: node.HealthStream, from: jetstream.DeliverAllPolicy, caughtUp: l.replayed,
-		handle: func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }, anew: l.health.outbox.LogLost}
+		handle: func(m jetstream.Msg, at time.Time) { l.health.fold(m, at) }, anew: l.health.logLost}
 	var wg sync.WaitGroup
 	wg.Go(func() { config.run(ctx) })
 	wg.Go(func() {

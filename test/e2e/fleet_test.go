@@ -233,6 +233,32 @@ func TestWhatANodeSawAloneIsTold(t *testing.T) {
 	}
 }
 
+// A bus that comes back with nothing is told again what the nodes go by: one that joins
+// then learns of the cooldowns in force.
+func TestALostLogIsToldAgain(t *testing.T) {
+	t.Parallel()
+	bus := newNATS(t)
+	e := env.Start(t, env.Options{NATSURL: bus.running.ClientURL()})
+	id := e.AddProvider("p", "openai", "limited", "second")
+	e.AddTarget("route", id, "limited", 1, nil)
+	e.AddTarget("route", id, "second", 2, nil)
+	e.Live()
+	e.Provider.Script("limited", provider.Behavior{Status: 429, RetryAfter: "300"})
+	wantServed(t, e.Chat(0, "route", false), "second")
+	key := decide.HealthKey{OrganizationID: e.ID, ProviderID: uuid.MustParse(id), UpstreamModel: "limited"}
+	spread := node(t, e, "node-2", bus.running.ClientURL())
+	within(t, 10*time.Second, "a node to hear of the cooldown", func() bool { return spread.Standing(key) == decide.StandingCooling })
+
+	bus.stop()
+	bus.options.StoreDir = t.TempDir()
+	bus.start()
+	joined := node(t, e, "node-3", bus.running.ClientURL())
+	within(t, 30*time.Second, "a node that joined to know of it", func() bool { return joined.Standing(key) == decide.StandingCooling })
+	if n := asked(e, "limited"); n != 1 {
+		t.Errorf("the target was asked %d times, want once", n)
+	}
+}
+
 // A cooldown that one node sees is known to all within 250 ms, in 99 of 100 cases.
 // A machine that does something else at the moment is given another try.
 func TestCooldownIsKnownFleetWideInTime(t *testing.T) {

@@ -57,7 +57,7 @@ func (n *fleetNode) checkFolded(e *entry, before []judged) {
 			w.breaks("a cooldown holds on every node that has heard of it", "%s on %s: got %s, want %s", w.config.name(e.key), n.name, show(after.health), show(want))
 		}
 		// With own events under way the log may put them in another order.
-		if b := before[i]; quiet && e.event.Node != n.name && e.event.Kind != node.HealthReset && b.health.At(epoch.Add(e.at)) == decide.StandingCooling && after.health.Until().Before(b.health.Until()) {
+		if b := before[i]; quiet && e.event.Node != n.name && e.event.Kind != node.HealthReset && e.event.SeenMillisAgo == 0 && b.health.At(epoch.Add(e.at)) == decide.StandingCooling && after.health.Until().Before(b.health.Until()) {
 			w.breaks("a deadline only moves later", "%s on %s: %s became %s by %s", w.config.name(e.key), n.name, show(b.health), show(after.health), e.event.Kind)
 		}
 	}
@@ -73,6 +73,8 @@ func show(h decide.Health) string {
 // checkPublished: what a node on a good connection sees is in the log within a second,
 // and the log knows when it happened, whatever the node's wall clock says.
 func (w *world) checkPublished(e *entry) {
+	again := w.told[e.event.ID]
+	w.told[e.event.ID] = true
 	i := slices.IndexFunc(w.nodes, func(n *fleetNode) bool { return n.name == e.event.Node })
 	born, known := w.born[e.event.ID]
 	if i < 0 || !known {
@@ -80,8 +82,15 @@ func (w *world) checkPublished(e *entry) {
 	}
 	n := w.nodes[i]
 	happened := e.happened()
-	if at := happened.At.Sub(epoch); at < born-2*clockError-time.Millisecond || at > born+5*time.Second {
+	underWay := 5 * time.Second // at most, which no age tells of
+	if again {
+		underWay *= 2
+	}
+	if at := happened.At.Sub(epoch); at < born-4*clockError-time.Millisecond || at > born+underWay {
 		w.breaks("skewed clocks change nothing", "an event of %v on %s is in the log as of %v", born, n.name, at)
+	}
+	if again { // of a log that was lost, by whoever goes by it
+		return
 	}
 	if asked := w.asked[e.event.ID]; asked > n.setAt {
 		if began := happened.Began.Sub(epoch); began < asked-2*clockError-time.Millisecond || began > asked+5*time.Second {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/google/uuid"
@@ -28,7 +30,9 @@ type judge struct {
 
 // folds is every state that a record goes through, by the position after which it holds.
 type folds struct {
-	next   int // the entry to fold next
+	next   int               // the entry to fold next
+	again  []decide.Happened // of a record that has heard nothing else, in the order first seen
+	heard  bool              // something first-hand: what is told again of a lost log is not for such a record
 	known  map[uuid.UUID]bool
 	stamps []stamp
 }
@@ -84,14 +88,15 @@ func (l *lineage) stamp(j judge, position int) stamp {
 		if l.parent != nil {
 			f.stamps = []stamp{l.parent.stamp(j, l.kept)}
 			f.stamps[0].position = 0
-			l.parent.ids(j.key, l.kept, f.known)
+			f.heard = l.parent.ids(j.key, l.kept, f.known)
 		}
 		l.folds[j] = f
 	}
 	for ; f.next < position; f.next++ {
 		e := &l.log.entries[f.next]
-		if e.key == j.key && !f.known[e.event.ID] {
+		if again := e.event.SeenMillisAgo > 0; e.key == j.key && !f.known[e.event.ID] && !(again && f.heard) {
 			f.known[e.event.ID] = true
+			f.heard = f.heard || !again
 			f.stamps = append(f.stamps, l.fold(f.stamps[len(f.stamps)-1], f.next, j))
 		}
 	}
@@ -103,22 +108,37 @@ func (l *lineage) stamp(j judge, position int) stamp {
 func (l *lineage) fold(last stamp, at int, j judge) stamp {
 	e := &l.log.entries[at]
 	happened := e.happened()
-	next := stamp{position: at + 1, health: last.health.Apply(happened, j.policy), twin: last.twin}
-	next.twin.hear(happened, j.policy)
+	next := stamp{position: at + 1, health: last.health, twin: last.twin}
+	hear := []decide.Happened{happened}
+	if happened.Again {
+		f := l.folds[j]
+		f.again = append(f.again, happened)
+		slices.SortFunc(f.again, func(a, b decide.Happened) int {
+			return cmp.Or(a.Seen.Compare(b.Seen), slices.Compare(a.ID[:], b.ID[:]))
+		})
+		next.health, next.twin, hear = decide.Health{}, twin{}, f.again
+	}
+	for _, e := range hear {
+		next.health = next.health.Apply(e, j.policy)
+		next.twin.hear(e, j.policy)
+	}
 	if !next.twin.agrees(&next.health, epoch.Add(e.at)) {
 		l.w.breaks("health is as the documentation tells it", "%s under %+v after %+v: got %s, want %+v", l.w.config.name(j.key), j.policy, happened, show(next.health), next.twin)
 	}
 	return next
 }
 
-// ids collects the events of a record up to a position.
-func (l *lineage) ids(k key, position int, into map[uuid.UUID]bool) {
+// ids collects the events of a record up to a position, and says whether any was heard
+// first-hand.
+func (l *lineage) ids(k key, position int, into map[uuid.UUID]bool) (heard bool) {
 	if l.parent != nil {
-		l.parent.ids(k, l.kept, into)
+		heard = l.parent.ids(k, l.kept, into)
 	}
 	for i := range l.log.entries[:position] {
 		if e := &l.log.entries[i]; e.key == k {
 			into[e.event.ID] = true
+			heard = heard || e.event.SeenMillisAgo == 0
 		}
 	}
+	return heard
 }

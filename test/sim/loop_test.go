@@ -31,6 +31,7 @@ type world struct {
 	lineages  lineages
 
 	born      map[uuid.UUID]time.Duration // when events were first seen
+	told      map[uuid.UUID]bool          // events that some log has had
 	asked     map[uuid.UUID]time.Duration // when the request that saw an event was let to the target
 	asking    time.Duration               // the same of the request that is reporting
 	wronged   map[key]bool                // callers that their provider has limited or rejected

@@ -33,6 +33,7 @@ type fleetNode struct {
 	faultAt      time.Duration // when a message of it was last lost or late, or it was cut off
 
 	board   *decide.Board
+	retold  []decide.Event
 	outbox  *decide.Outbox
 	orgs    map[uuid.UUID]*decide.Org
 	targets map[key][]*decide.Target // by record, one of each policy
@@ -156,6 +157,7 @@ func (n *fleetNode) noticeLog() {
 	case n.lineage.log.made != made:
 		n.w.say("%s: notices that the log was made anew", n.name)
 		n.outbox.LogLost()
+		n.retold = n.board.Retell(n.now())
 		n.lineage, n.position = n.w.lineages.child(n.lineage, n.position, n.w.bus.log), 0
 		n.wake()
 	}
@@ -234,7 +236,8 @@ func (n *fleetNode) publish() {
 	n.woken = false
 	var due []decide.Event
 	if n.connected {
-		due = n.outbox.Due(n.now())
+		due = append(n.retold, n.outbox.Due(n.now())...)
+		n.retold = nil
 	}
 	n.in(n.send(due), func() {
 		n.in(coalesce, func() {

@@ -144,7 +144,7 @@ func simulate(seed uint64, trace func(string)) (map[string]int, error) {
 }
 
 func newWorld(seed uint64, trace func(string)) *world {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 0x5b11)), trace: trace, born: map[uuid.UUID]time.Duration{}, asked: map[uuid.UUID]time.Duration{}, wronged: map[key]bool{},
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0x5b11)), trace: trace, born: map[uuid.UUID]time.Duration{}, told: map[uuid.UUID]bool{}, asked: map[uuid.UUID]time.Duration{}, wronged: map[key]bool{},
 		flights: map[key]*flight{}, stats: map[string]int{}}
 	w.bus, w.lineages = newBus(w), newLineages(w)
 	return w
