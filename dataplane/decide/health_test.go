@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -594,4 +595,122 @@ func TestPoliciesShareProbeSlots(t *testing.T) {
 	if v.Admit(at(31), 0).OK || w.Admit(at(31), 0).OK {
 		t.Fatal("a fourth")
 	}
+}
+
+// Whatever requests come, leave and fail, and whatever the log brings: no more than three
+// of a node are probes at a time, every slot comes back, and nothing goes to a target that
+// cools down.
+func TestProbeProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := NewBoard().Cell(HealthKey{})
+		other := node.DefaultCooldown()
+		other.FailureThreshold, other.FirstSecs, other.RateLimitedSecs = 1, 5, 3
+		views := []*View{c.View(node.DefaultCooldown()), c.View(other)}
+		var out []Admission
+		probes, secs := 0, 0.0
+		release := func(i int) {
+			if out[i].Probe() {
+				probes--
+			}
+			out[i].Release()
+			out = slices.Delete(out, i, i+1)
+		}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			switch rapid.SampledFrom([]string{"ask", "ask", "ask", "end", "event", "time"}).Draw(t, "what") {
+			case "ask":
+				v := rapid.SampledFrom(views).Draw(t, "policy")
+				before := v.Health()
+				a := v.Admit(at(secs), rapid.Float64Range(0, 1).Draw(t, "chance"))
+				if a.OK && before.At(at(secs)) == StandingCooling {
+					t.Fatal("admitted to a target that cools down")
+				}
+				if a.OK {
+					out = append(out, a)
+				}
+				if a.Probe() {
+					probes++
+				}
+			case "end":
+				if len(out) > 0 {
+					release(rapid.IntRange(0, len(out)-1).Draw(t, "which"))
+				}
+			case "event":
+				c.Fold(own(secs, rapid.SampledFrom(kinds).Draw(t, "kind")))
+			case "time":
+				secs += rapid.Float64Range(0, 40).Draw(t, "gap")
+			}
+			if probes > MaxProbes || probes != c.probes {
+				t.Fatalf("%d probes at a time, %d counted", probes, c.probes)
+			}
+		}
+		for len(out) > 0 {
+			release(0)
+		}
+		if c.probes != 0 {
+			t.Fatalf("%d slots never came back", c.probes)
+		}
+	})
+}
+
+// Nodes that each see some of the events at once, and all of them by the log, agree when
+// it is quiet, however their own were in between; and so does one that comes later.
+func TestNodesAgreeProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		policy := node.DefaultCooldown()
+		policy.FailureThreshold = rapid.IntRange(1, 4).Draw(t, "threshold")
+		nodes := make([]*Cell, 3)
+		for i := range nodes {
+			nodes[i] = NewBoard().Cell(HealthKey{})
+			nodes[i].View(policy)
+		}
+		var log []Happened
+		secs := 0.0
+		for range rapid.IntRange(1, 30).Draw(t, "events") {
+			secs += rapid.Float64Range(0, 20).Draw(t, "gap")
+			e := own(secs, rapid.SampledFrom(kinds).Draw(t, "kind"))
+			nodes[rapid.IntRange(0, 2).Draw(t, "seen by")].Own(e)
+			e.Seen = at(secs + rapid.Float64Range(0, 0.5).Draw(t, "latency"))
+			log = append(log, e)
+		}
+		slices.SortStableFunc(log, func(a, b Happened) int { return a.Seen.Compare(b.Seen) })
+		late := NewBoard().Cell(HealthKey{})
+		for _, c := range append(nodes, late) {
+			for _, e := range log {
+				c.Fold(e)
+			}
+		}
+		want := late.View(policy).Health() // whose policy comes after the log
+		for i, c := range nodes {
+			if got := c.View(policy).Health(); !got.Equal(&want) || len(c.own) != 0 {
+				t.Errorf("node %d: got %+v, want %+v", i, got, want)
+			}
+		}
+	})
+}
+
+// In which order what providers ask for is heard at a moment does not change how long
+// the target cools down: the longest holds.
+func TestTheLongestWaitHoldsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var events []Happened
+		for range rapid.IntRange(2, 8).Draw(t, "events") {
+			e := own(100, rapid.SampledFrom([]node.HealthKind{node.HealthRateLimited, node.HealthOverloaded, node.HealthUsageLimit}).Draw(t, "kind"))
+			e.At = at(100 - rapid.Float64Range(0, 50).Draw(t, "age"))
+			e.Asked, e.RetryAfter = rapid.Bool().Draw(t, "asks"), time.Duration(rapid.IntRange(0, 400_000).Draw(t, "ms"))*time.Millisecond
+			events = append(events, e)
+		}
+		until := func(events []Happened) time.Time {
+			h := Health{}
+			for _, e := range events {
+				h = h.Apply(e, node.DefaultCooldown())
+			}
+			return h.until
+		}
+		if a, b := until(events), until(rapid.Permutation(events).Draw(t, "order")); !a.Equal(b) {
+			t.Errorf("cools until %v or %v", a.Sub(now), b.Sub(now))
+		}
+	})
 }
