@@ -183,10 +183,19 @@ func (w *writer) chatUsage(u Usage) {
 	w.int("completion_tokens", u.Output)
 	w.int("total_tokens", u.prompt()+u.Output)
 	w.in("prompt_tokens_details", '{')
-	w.int("cached_tokens", u.CacheRead)
+	w.cached(u)
 	w.close('}')
 	w.in("completion_tokens_details", '{')
 	w.int("reasoning_tokens", u.Reasoning)
 	w.close('}')
 	w.close('}')
+}
+
+// cached writes what of a prompt was read from a cache, and what written to one where
+// the provider counts that.
+func (w *writer) cached(u Usage) {
+	w.int("cached_tokens", u.CacheRead)
+	if u.CacheWrite > 0 {
+		w.int("cache_write_tokens", u.CacheWrite)
+	}
 }

@@ -125,7 +125,7 @@ func (w *writer) responsesUsage(u Usage) {
 	w.in("usage", '{')
 	w.int("input_tokens", u.prompt())
 	w.in("input_tokens_details", '{')
-	w.int("cached_tokens", u.CacheRead)
+	w.cached(u)
 	w.close('}')
 	w.int("output_tokens", u.Output)
 	w.in("output_tokens_details", '{')

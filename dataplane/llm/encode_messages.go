@@ -314,7 +314,7 @@ func (e *messagesEncoder) thinking(s *Settings, limit int64) (thinks bool) {
 			e.str("display", "summarized")
 		}
 		e.close('}')
-	case e.m.Reasoning == ByBudget:
+	case e.m.Reasoning == ByBudget && !e.awaitsModel():
 		budget := s.Think.Budget
 		if budget == 0 {
 			budget = budgets[word]
@@ -329,6 +329,21 @@ func (e *messagesEncoder) thinking(s *Settings, limit int64) (thinks bool) {
 	}
 	e.outputConfig(s.Format, effort)
 	return thinks
+}
+
+// awaitsModel reports whether the model is in the middle of a turn of calls. Models with
+// a budget want the thought that began the turn, and another vendor's does not cross.
+func (e *messagesEncoder) awaitsModel() bool {
+	turns := e.q.Turns
+	if len(turns) == 0 {
+		return false
+	}
+	for _, p := range turns[len(turns)-1].Parts {
+		if p.Kind == Result {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *messagesEncoder) outputConfig(f *Format, effort string) {

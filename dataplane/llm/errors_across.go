@@ -43,7 +43,13 @@ var faults = []fault{
 // in is what a provider said as an error of dialect d. status is the answer's own, or
 // 0 for an error inside a stream, which only its words tell about.
 func (s Said) in(d Dialect, status int) Error {
+	if s.Type == "error" { // it names the event, not the error
+		s.Type = ""
+	}
 	f, known := s.fault()
+	if !known && status == 0 {
+		status = s.NumericCode()
+	}
 	if !known {
 		f = faultOf(status)
 	}

@@ -85,14 +85,6 @@ func (r *reader) fail(key, format string, args ...any) {
 	r.err = &CannotError{Field: string(at), Reason: fmt.Sprintf(format, args...)}
 }
 
-// error is the first error, as an interface that is nil where there is none.
-func (r *reader) error() error {
-	if r.err == nil {
-		return nil
-	}
-	return r.err
-}
-
 // document reads a whole text, which must be one object.
 func (r *reader) document(text []byte) members {
 	s := scanner{b: text}

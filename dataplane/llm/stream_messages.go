@@ -5,17 +5,14 @@ type messagesReader struct {
 	usage Usage
 	next  int
 	// Of the block that is open.
-	index  int64
 	part   int
 	kind   PartKind
 	isOpen bool // a part stands for the block
 	block  bool
 	// text is a text that stays open until something else begins: citations cut one
 	// text into several blocks.
-	text   int
-	lasts  bool
-	call   Call
-	sealed bool
+	text  int
+	lasts bool
 }
 
 func (d *messagesReader) event(ev Event, to *sequence) Meaning {

@@ -7,13 +7,11 @@ type responsesReader struct {
 	started bool
 	next    int
 	items   map[int64]*streamedItem
-	done    bool // the response's end came
 }
 
 // streamedItem is an item of the output that is coming in.
 type streamedItem struct {
 	kind     PartKind
-	known    bool
 	part     int
 	isOpen   bool
 	piece    int64 // the content part or summary part that grows
