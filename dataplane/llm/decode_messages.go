@@ -18,6 +18,7 @@ func decodeMessages(r *reader, m members) *Request {
 	s.MaxTokens = r.integer(m, "max_tokens")
 	s.Temperature = r.number(m, "temperature", 0, 1)
 	s.TopP = r.number(m, "top_p", 0, 1)
+	s.TopK = r.number(m, "top_k", 0, maxCount)
 	s.Stop = r.texts(m, "stop_sequences")
 	r.inside(m, "metadata", func(m members) { s.User = r.text(m, "user_id") })
 	r.messagesThinking(s, m)

@@ -53,6 +53,7 @@ func (e *messagesEncoder) conversation() {
 	} else if turns[0].Role == Assistant {
 		turns = append([]Turn{{User, []Part{{Kind: Text, Text: "(The conversation begins.)"}}}}, turns...)
 	}
+	trimEnd(&turns[len(turns)-1])
 	if len(system) > 0 {
 		e.in("system", '[')
 		for i := range system {
@@ -65,6 +66,14 @@ func (e *messagesEncoder) conversation() {
 		e.turn(&turns[i])
 	}
 	e.close(']')
+}
+
+// trimEnd: an answer that the caller began must not end in white space. The turn's
+// parts are the encoder's own.
+func trimEnd(t *Turn) {
+	if last := len(t.Parts) - 1; t.Role == Assistant && t.Parts[last].Kind == Text {
+		t.Parts[last].Text = strings.TrimRight(t.Parts[last].Text, " \t\r\n")
+	}
 }
 
 // turns are the conversation without what does not cross, neighbours of one role made
@@ -190,75 +199,6 @@ func (e *messagesEncoder) source(m *Media) {
 		e.str("type", "base64")
 		e.str("media_type", m.MIME)
 		e.str("data", m.Data)
-	}
-	e.close('}')
-}
-
-func (e *messagesEncoder) tools() {
-	tools := e.q.allowedTools()
-	if len(tools) == 0 {
-		return
-	}
-	e.in("tools", '[')
-	for i := range tools {
-		e.tool(tools[i])
-	}
-	e.close(']')
-	e.choice()
-}
-
-func (e *messagesEncoder) tool(t Tool) {
-	e.open('{')
-	switch t.Kind {
-	case WebSearch:
-		e.str("type", "web_search_20250305")
-		e.str("name", "web_search")
-		if len(t.Domains) > 0 {
-			e.in("allowed_domains", '[')
-			for _, domain := range t.Domains {
-				e.element(domain)
-			}
-			e.close(']')
-		}
-	case Custom, Function:
-		if t.Kind == Custom {
-			t = t.wrapped()
-		}
-		e.str("name", flatName(t.Namespace, t.Name))
-		e.opt("description", t.Description)
-		e.raw("input_schema", schemaObject(t.Schema))
-		if t.Strict != nil && *t.Strict && !e.m.NoSchemas {
-			e.bool("strict", true)
-		}
-	}
-	e.raw("cache_control", t.Cache)
-	e.close('}')
-}
-
-func (e *messagesEncoder) choice() {
-	c := &e.q.Choice
-	one := c.Parallel != nil && !*c.Parallel
-	mode := c.Mode
-	if mode == ChoiceUnset && one {
-		mode = ChoiceAuto // the only place to say it
-	}
-	if mode == ChoiceUnset {
-		return
-	}
-	e.in("tool_choice", '{')
-	switch mode {
-	case ChoiceAuto:
-		e.str("type", "auto")
-	case ChoiceRequired:
-		e.str("type", "any")
-	case ChoiceNone:
-		e.str("type", "none")
-	case ChoiceTool:
-		e.str("type", "tool")
-		e.str("name", e.q.toolNamed(c.Names[0]))
-	}
-	if one && mode != ChoiceNone {
-		e.bool("disable_parallel_tool_use", true)
 	}
 	e.close('}')
 }

@@ -43,6 +43,8 @@ type Model struct {
 	NoSampling bool
 }
 
+var claudeEfforts = []string{"low", "medium", "high", "max"}
+
 // known are families of models by how their names begin; the longest that fits counts.
 // Sources: the vendors' model overviews.
 var known = map[string]Model{
@@ -54,17 +56,21 @@ var known = map[string]Model{
 	"o1":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
 	"o3":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
 	"o4":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
-	"claude-3-haiku":    {MaxOutput: 4096, NoSchemas: true},
-	"claude-3-opus":     {MaxOutput: 4096, NoSchemas: true},
-	"claude-3-5":        {MaxOutput: 8192, NoSchemas: true},
-	"claude-3-7-sonnet": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-sonnet-4":   {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-opus-4":     {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-":           {MaxOutput: 64000, Reasoning: Adaptive, Efforts: claudeEfforts}, // those to come
+	"claude-opus-4-":    {MaxOutput: 128000, Reasoning: Adaptive, Efforts: claudeEfforts},
 	"claude-opus-4-5":   {MaxOutput: 64000, Reasoning: ByBudget},
+	"claude-opus-4-1":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-opus-4-0":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-opus-4-2":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true}, // dated: 20250514
+	"claude-opus-4@":    {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
 	"claude-sonnet-4-5": {MaxOutput: 64000, Reasoning: ByBudget},
+	"claude-sonnet-4-0": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-sonnet-4-2": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-sonnet-4@":  {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
 	"claude-haiku-4-5":  {MaxOutput: 64000, Reasoning: ByBudget},
-	"claude-opus-4-6":   {MaxOutput: 128000, Reasoning: Adaptive, Efforts: []string{"low", "medium", "high", "max"}},
-	"claude-sonnet-4-6": {MaxOutput: 64000, Reasoning: Adaptive, Efforts: []string{"low", "medium", "high", "max"}},
+	"claude-3-7":        {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-3-5":        {MaxOutput: 8192, NoSchemas: true},
+	"claude-3-":         {MaxOutput: 4096, NoSchemas: true},
 }
 
 // KnownModel is what is known of a model by its name alone, where no table of the

@@ -61,7 +61,11 @@ type reader struct {
 	// answer: it is a model's answer, which may have been cut off in the middle of a
 	// call's arguments; Answer.settle looks at them.
 	answer bool
+	found  []member // backs the members of all objects that were read
 }
+
+// again makes the reader ready for another document. What the last one gave is void.
+func (r *reader) again() { *r = reader{path: r.path[:0], found: r.found[:0], answer: r.answer} }
 
 type step struct {
 	key   string
@@ -115,7 +119,11 @@ func (r *reader) object(key string, v raw) members {
 		r.fail(key, "must be an object")
 		return nil
 	}
-	m := make(members, 0, 8)
+	if r.found == nil {
+		r.found = make([]member, 0, 64) // so that an empty object is not none
+	}
+	from := len(r.found)
+	m := members(r.found[from:])
 	var seen map[string]bool
 	s := scanner{b: v, i: 1}
 	for s.space(); s.peek() == '"'; s.space() {
@@ -130,7 +138,8 @@ func (r *reader) object(key string, v raw) members {
 			return nil
 		}
 		if value := v[start:s.i]; string(value) != "null" {
-			m = append(m, member{name, value})
+			r.found = append(r.found, member{name, value})
+			m = r.found[from:]
 			switch {
 			case seen != nil:
 				seen[string(name)] = true
@@ -145,7 +154,7 @@ func (r *reader) object(key string, v raw) members {
 			s.i++
 		}
 	}
-	return m
+	return m[:len(m):len(m)]
 }
 
 // name reads a member's name.

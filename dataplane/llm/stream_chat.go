@@ -4,6 +4,7 @@ import "strconv"
 
 // chatReader decodes the events of OpenAI's chat completions.
 type chatReader struct {
+	r       reader // reused from event to event
 	started bool
 	id      string
 	next    int
@@ -41,12 +42,13 @@ func (d *chatReader) event(ev Event, to *sequence) Meaning {
 		to.put(&Delta{Kind: DeltaFail, Said: ReadError(ev.Data)})
 		return Failed
 	}
-	var r reader
+	r := &d.r
+	r.again()
 	m := r.document(ev.Data)
 	if r.err != nil {
 		return Garbled
 	}
-	d.chunk(&r, m, to)
+	d.chunk(r, m, to)
 	if r.err != nil {
 		return Garbled
 	}

@@ -2,6 +2,7 @@ package llm
 
 // messagesReader decodes the events of Anthropic's messages.
 type messagesReader struct {
+	r     reader // reused from event to event
 	usage Usage
 	next  int
 	// Of the block that is open.
@@ -20,22 +21,23 @@ func (d *messagesReader) event(ev Event, to *sequence) Meaning {
 	if ev.Data == nil || kind == "ping" {
 		return Lifecycle
 	}
-	var r reader
+	r := &d.r
+	r.again()
 	m := r.document(ev.Data)
 	if r.err != nil {
 		return Garbled
 	}
 	switch kind {
 	case "message_start":
-		d.start(&r, r.at(m, "message"), to)
+		d.start(r, r.at(m, "message"), to)
 	case "content_block_start":
-		d.blockStart(&r, m, to)
+		d.blockStart(r, m, to)
 	case "content_block_delta":
-		d.delta(&r, r.at(m, "delta"), to)
+		d.delta(r, r.at(m, "delta"), to)
 	case "content_block_stop":
 		d.blockStop(to)
 	case "message_delta":
-		d.messageDelta(&r, m, to)
+		d.messageDelta(r, m, to)
 	case "message_stop":
 		d.endText(to)
 		to.put(&Delta{Kind: DeltaEnd})

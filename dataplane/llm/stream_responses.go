@@ -4,6 +4,7 @@ import "strings"
 
 // responsesReader decodes the events of OpenAI's responses.
 type responsesReader struct {
+	r       reader // reused from event to event
 	started bool
 	next    int
 	items   map[int64]*streamedItem
@@ -25,12 +26,13 @@ func (d *responsesReader) event(ev Event, to *sequence) Meaning {
 	if ev.Data == nil || kind == "keepalive" || kind == "ping" || strings.HasPrefix(kind, "codex.") {
 		return Lifecycle
 	}
-	var r reader
+	r := &d.r
+	r.again()
 	m := r.document(ev.Data)
 	if r.err != nil || kind == "" {
 		return Garbled
 	}
-	meaning := d.known(kind, &r, m, ev, to)
+	meaning := d.known(kind, r, m, ev, to)
 	if r.err != nil {
 		return Garbled
 	}

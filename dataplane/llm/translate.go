@@ -27,8 +27,24 @@ func Parse(from Dialect, body []byte) (*Request, error) {
 	if len(q.Turns) == 0 && len(q.System) == 0 {
 		return nil, &CannotError{Field: inputField(from), Reason: "there is nothing to answer"}
 	}
+	if !q.instructsInText() {
+		return nil, &CannotError{Field: inputField(from), Reason: "instructions can only be text"}
+	}
 	q.tokens = Estimate(body)
 	return q, nil
+}
+
+func (q *Request) instructsInText() bool {
+	ok := true
+	for _, p := range q.System {
+		ok = ok && p.Kind == Text
+	}
+	for i := range q.Turns {
+		for _, p := range q.Turns[i].Parts {
+			ok = ok && (p.Kind == Text || q.Turns[i].Role != System)
+		}
+	}
+	return ok
 }
 
 func inputField(d Dialect) string {

@@ -55,6 +55,7 @@ func TestCannotNamesTheField(t *testing.T) {
 		"ContainerOfOne":     {Messages, `{"container":"c","messages":[{"role":"user","content":"x"}]}`, "container"},
 		"Background":         {Responses, `{"background":true,"input":"x"}`, "background"},
 		"AudioAnswer":        {Chat, `{"modalities":["text","audio"],"messages":[{"role":"user","content":"x"}]}`, "modalities"},
+		"ImageInSystem":      {Chat, `{"messages":[{"role":"system","content":[{"type":"image_url","image_url":{"url":"https://e.com/a.png"}}]},{"role":"user","content":"x"}]}`, "messages"},
 		"NestedNamespace":    {Responses, `{"input":"x","tools":[{"type":"namespace","name":"a","tools":[{"type":"namespace","name":"b"}]}]}`, "tools[0].tools[0].type"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +109,8 @@ func TestModelTable(t *testing.T) {
 		"us.anthropic.claude-3-opus": {MaxOutput: 4096},
 		"Claude-Sonnet-4-20250514":   {MaxOutput: 64000, Reasoning: ByBudget},
 		"llama-4":                    {},
+		"claude-opus-4-7":            {MaxOutput: 128000, Reasoning: Adaptive},
+		"claude-fable-6":             {MaxOutput: 64000, Reasoning: Adaptive},
 	} {
 		got := KnownModel(name)
 		if got.Name != name || got.MaxOutput != want.MaxOutput || got.Reasoning != want.Reasoning {
@@ -174,6 +177,35 @@ func TestNoThinkingInTheMiddleOfATurn(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: thinking %v, want %v", model, got, want)
 		}
+	}
+}
+
+// Anthropic wants the tools that the history calls, even where no more calls may come.
+func TestToolsOfTheHistory(t *testing.T) {
+	t.Parallel()
+	body := `{"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"y"}]}`
+	got := ask(t, Chat, body, Hop{To: Messages}).Body()
+	if !bytes.Contains(got, []byte(`"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}],"tool_choice":{"type":"none"}`)) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Anthropic refuses an answer's beginning that ends in white space.
+func TestPrefillWithoutSpaceAtItsEnd(t *testing.T) {
+	t.Parallel()
+	body := `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"The answer is \n"}]}`
+	q, err := Parse(Chat, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the request itself stays as it is
+		tr, err := q.Translate(Hop{To: Messages})
+		if err != nil || !bytes.Contains(tr.Body(), []byte(`"text":"The answer is"}`)) {
+			t.Errorf("%v, %s", err, tr.Body())
+		}
+	}
+	if got := q.Turns[1].Parts[0].Text; got != "The answer is \n" {
+		t.Errorf("the request changed: %q", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -93,6 +94,10 @@ func (w *writer) raw(k string, v []byte) {
 }
 
 func (w *writer) value(v []byte) {
+	if bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 {
+		w.b = append(w.b, v...)
+		return
+	}
 	for _, c := range v {
 		if c != '\n' && c != '\r' {
 			w.b = append(w.b, c)
