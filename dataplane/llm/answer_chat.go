@@ -57,7 +57,7 @@ func (r *reader) chatAnswer(m members) (parts []Part) {
 // reasoning reads what compatible providers call their models' thinking.
 func (r *reader) reasoning(m members) string {
 	for _, key := range [...]string{"reasoning_content", "reasoning"} {
-		if m.get(key).kind() == '"' {
+		if v := m.get(key); v.kind() == '"' && !blank(string(v)) {
 			return r.text(m, key)
 		}
 	}

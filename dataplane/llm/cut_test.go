@@ -60,6 +60,9 @@ func TestGarbledEvents(t *testing.T) {
 	for _, target := range []Dialect{Chat, Messages, Responses} {
 		for _, data := range []string{`{`, `[]`, `<html>`, `{"type":7}x`, `{"type":"message_start","message":7}`, `{"choices":7}`, `{"type":"response.created","response":[]}`} {
 			s := translation(t, nil, others(target)[0], target).Stream()
+			if _, ok := s.End(); ok {
+				t.Error("ended before it began")
+			}
 			if out, m := s.Event(Event{Data: []byte(data)}); len(out) > 0 || m == Content || m == Done {
 				t.Errorf("%s, %s: %v %q", target, data, m, out)
 			}
@@ -74,9 +77,16 @@ func TestEndWithoutAnswer(t *testing.T) {
 		Chat:     "data: [DONE]\n\n",
 		Messages: "data: {\"type\":\"message_start\",\"message\":{}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
 	} {
-		out, m := pump(translation(t, nil, Responses, target).Stream(), []byte(stream), 1000)
+		s := translation(t, nil, Responses, target).Stream()
+		out, m := pump(s, []byte(stream), 1000)
 		if len(out) > 0 || m != Garbled {
 			t.Errorf("%s: %v %q", target, m, out)
+		}
+		if out, ok := s.End(); ok || len(out) > 0 {
+			t.Errorf("%s: an end: %q", target, out)
+		}
+		if out := s.Fail(&Error{Status: 502, Message: "m"}); hasEnd(Responses, out) || !bytes.Contains(out, []byte("response.failed")) {
+			t.Errorf("%s: %q", target, out)
 		}
 	}
 }

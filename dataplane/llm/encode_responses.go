@@ -8,7 +8,7 @@ func encodeResponses(q *Request, hop *Hop) ([]byte, error) {
 	w.open('{')
 	w.str("model", e.m.Name)
 	system := q.System
-	if len(system) == 1 {
+	if len(system) == 1 && q.hasTurns() { // instructions alone are no input
 		w.str("instructions", system[0].Text)
 		system = nil
 	}

@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +173,39 @@ func TestRequestsThereAndBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A conversation that went on begins with the same bytes, or the provider's cache of the
+// prompt is for nothing.
+func TestLongerConversationsBeginTheSame(t *testing.T) {
+	t.Parallel()
+	for _, from := range []Dialect{Chat, Messages, Responses} {
+		for _, to := range others(from) {
+			t.Run(from.String()+" "+to.String(), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) {
+					q := someRequest(t)
+					q.From = others(from)[0]
+					long := *q
+					long.Turns = append(slices.Clone(q.Turns), Turn{Assistant, []Part{{Kind: Text, Text: "so"}}}, Turn{User, []Part{{Kind: Text, Text: "on"}}})
+					a, b := conversation(t, crossed(t, q, from), to), conversation(t, crossed(t, &long, from), to)
+					if !strings.HasPrefix(b, strings.TrimSuffix(a, "]")) {
+						t.Fatalf("%s\nis not the beginning of\n%s", a, b)
+					}
+				})
+			})
+		}
+	}
+}
+
+// conversation is the list of messages of a request for a target.
+func conversation(t *rapid.T, q *Request, to Dialect) string {
+	tr, err := q.Translate(roundHop(to))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reader
+	return string(r.document(tr.Body()).get(inputField(to)))
 }
 
 func someAnswer(t *rapid.T) *Answer {

@@ -32,6 +32,7 @@ type Stream struct {
 	started bool             // something was given out
 	over    Meaning          // Done or Failed, once it is
 	ending  bool
+	garbled bool
 }
 
 // Stream begins a streamed answer. A Translation has one stream per attempt.
@@ -61,17 +62,23 @@ func (t *Translation) Stream() *Stream {
 
 // Event takes one event of the provider's.
 func (s *Stream) Event(ev Event) (out []byte, m Meaning) {
-	if s.ending {
+	switch {
+	case s.ending:
 		return nil, s.over
+	case s.garbled:
+		return nil, Garbled
 	}
 	s.reset()
 	m = s.from.event(ev, &s.to)
 	if s.to.tooMuch || s.answers != nil && len(s.answers.output)+len(s.answers.text) > MaxEventBytes {
 		m = Garbled
 	}
+	if m == Done && !s.to.begun && !s.t.hop.To.EndAnswers() {
+		m = Garbled // an end without an answer before it
+	}
 	switch m {
 	case Garbled:
-		s.w.b = s.w.b[:0]
+		s.garbled, s.w.b = true, s.w.b[:0]
 		return nil, Garbled
 	case Failed:
 		s.ending, s.over = true, Failed
@@ -79,9 +86,6 @@ func (s *Stream) Event(ev Event) (out []byte, m Meaning) {
 		return s.fail(&e), Failed
 	case Done:
 		s.ending, s.over = true, Done
-		if !s.to.begun && !s.t.hop.To.EndAnswers() {
-			return nil, Garbled // an end without an answer before it
-		}
 		s.started = true
 		return s.w.b, Done
 	}
@@ -126,7 +130,7 @@ func (s *Stream) End() (out []byte, ok bool) {
 		return nil, s.over == Done
 	}
 	s.reset()
-	if !s.to.begun || !s.from.finish(&s.to) {
+	if s.garbled || !s.to.begun || !s.from.finish(&s.to) {
 		return nil, false
 	}
 	s.ending, s.over, s.started = true, Done, true

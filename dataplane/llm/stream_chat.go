@@ -27,8 +27,10 @@ type chatCalling struct {
 	waits  string // arguments that came before the name
 }
 
-// maxCalls bounds the calls of one answer.
-const maxCalls = 1024
+const (
+	maxCalls    = 1024    // of one answer
+	maxNameless = 1 << 20 // bytes of a call's arguments before its name
+)
 
 func (d *chatReader) event(ev Event, to *sequence) Meaning {
 	if ev.Data == nil {
@@ -125,7 +127,9 @@ func (d *chatReader) call(r *reader, m members, to *sequence) {
 		r.err, text = nil, string(v)
 	}
 	if !c.opened && c.name == "" {
-		c.waits += text
+		if c.waits += text; len(c.waits) > maxNameless {
+			r.fail("tool_calls", "a call without a name")
+		}
 		return
 	}
 	d.openCall(c, to)

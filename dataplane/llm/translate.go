@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Parse reads a request so that it can be asked of targets of other dialects. It is
 // needed once per request, and only when a target of another dialect comes up; the
@@ -24,7 +27,7 @@ func Parse(from Dialect, body []byte) (*Request, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	if len(q.Turns) == 0 && len(q.System) == 0 {
+	if len(q.System) == 0 && !q.hasTurns() {
 		return nil, &CannotError{Field: inputField(from), Reason: "there is nothing to answer"}
 	}
 	if !q.instructsInText() {
@@ -32,6 +35,13 @@ func Parse(from Dialect, body []byte) (*Request, error) {
 	}
 	q.tokens = Estimate(body)
 	return q, nil
+}
+
+// hasTurns reports whether any turn says something that crosses.
+func (q *Request) hasTurns() bool {
+	return slices.ContainsFunc(q.Turns, func(t Turn) bool {
+		return slices.ContainsFunc(t.Parts, func(p Part) bool { return p.Kind != Thinking })
+	})
 }
 
 func (q *Request) instructsInText() bool {

@@ -38,6 +38,7 @@ func TestCannotNamesTheField(t *testing.T) {
 		"NoObject":           {Chat, `[]`, ""},
 		"After":              {Chat, `{} {}`, ""},
 		"Nothing":            {Messages, `{"messages":[]}`, "messages"},
+		"OnlyThoughts":       {Responses, `{"input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"x"}]},{"role":"user","content":""}]}`, "input"},
 		"NothingResponses":   {Responses, `{}`, "input"},
 		"TwiceOnTop":         {Chat, `{"n":1,"n":1}`, ""},
 		"MessagesNoList":     {Chat, `{"messages":{}}`, "messages"},
