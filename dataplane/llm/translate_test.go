@@ -2,12 +2,10 @@ package llm
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,80 +208,6 @@ func TestPrefillWithoutSpaceAtItsEnd(t *testing.T) {
 	}
 }
 
-func TestNative(t *testing.T) {
-	t.Parallel()
-	const mine = `{"type":"thinking","thinking":"t","signature":"` + foreignSeal + `"}`
-	const theirs = `{"type":"thinking","thinking":"t","signature":"c2ln"}`
-	for name, c := range map[string]struct {
-		d          Dialect
-		body, want string
-	}{
-		"NothingForeign":  {Messages, `{ "messages":[{"role":"assistant","content":[` + theirs + `]}] }`, ``},
-		"OnlyInText":      {Messages, `{ "messages":[{"role":"user","content":"` + foreignSeal + `"}] }`, ``},
-		"NoJSON":          {Messages, `{"messages":[` + mine, ``},
-		"Chat":            {Chat, `{"x":"` + foreignSeal + `"}`, ``},
-		"Block":           {Messages, `{"model":"m","messages":[{"role":"assistant","content":[` + mine + `,` + theirs + `,{"type":"text","text":"x"}],"x":1}],"max_tokens":1.0}`, `{"model":"m","messages":[{"role":"assistant","content":[` + theirs + `,{"type":"text","text":"x"}],"x":1}],"max_tokens":1.0}`},
-		"WholeMessage":    {Messages, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[` + mine + `]}]}`, `{"messages":[{"role":"user","content":"a"}]}`},
-		"ThinkingOff":     {Messages, `{"messages":[{"role":"assistant","content":[` + mine + `,{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result"}]}],"thinking":{"type":"enabled","budget_tokens":1024}}`, `{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result"}]}],"thinking":{"type":"disabled"}}`},
-		"ThinkingStaysOn": {Messages, `{"messages":[{"role":"assistant","content":[` + mine + `,{"type":"text"}]},{"role":"user","content":"b"}],"thinking":{"type":"enabled","budget_tokens":1024}}`, `{"messages":[{"role":"assistant","content":[{"type":"text"}]},{"role":"user","content":"b"}],"thinking":{"type":"enabled","budget_tokens":1024}}`},
-		"Item":            {Responses, `{"input":[{"type":"reasoning","encrypted_content":"` + foreignSeal + `"},{"type":"reasoning","encrypted_content":"g"},{"role":"user","content":"x"}]}`, `{"input":[{"type":"reasoning","encrypted_content":"g"},{"role":"user","content":"x"}]}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if c.want == "" {
-				c.want = c.body
-			}
-			if got := string(Native(c.d, []byte(c.body))); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
-		})
-	}
-}
-
-func TestErrorsAcross(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		caller Dialect
-		status int
-		body   string
-		want   string
-	}{
-		"OverloadedToChat":     {Chat, 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}`, `{"error":{"message":"Overloaded","type":"overloaded_error","code":"server_is_overloaded","param":null}}`},
-		"RateLimitToResponses": {Responses, 429, `{"type":"error","error":{"type":"rate_limit_error","message":"m"}}`, `{"error":{"message":"m","type":"rate_limit_error","code":"rate_limit_exceeded","param":null}}`},
-		"BillingToChat":        {Chat, 402, `{"type":"error","error":{"type":"billing_error","message":"m"}}`, `{"error":{"message":"m","type":"insufficient_quota","code":"insufficient_quota","param":null}}`},
-		"SpendLimitToChat":     {Chat, 429, `{"type":"error","error":{"type":"rate_limit_error","message":"m","details":{"error_code":"enforced_spend_limit_reached"}}}`, `{"error":{"message":"m","type":"rate_limit_error","code":"enforced_spend_limit_reached","param":null}}`},
-		"TooLongKeepsItsText":  {Chat, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, `{"error":{"message":"prompt is too long: 210000 tokens \u003e 200000 maximum","type":"invalid_request_error","code":null,"param":null}}`},
-		"QuotaToMessages":      {Messages, 429, `{"error":{"message":"m","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`, `{"type":"error","error":{"type":"billing_error","message":"m","details":{"error_code":"insufficient_quota"}},"request_id":"r1"}`},
-		"TokensToMessages":     {Messages, 429, `{"error":{"message":"m","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, `{"type":"error","error":{"type":"rate_limit_error","message":"m","details":{"error_code":"rate_limit_exceeded"}},"request_id":"r1"}`},
-		"KeyToMessages":        {Messages, 401, `{"error":{"message":"m","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, `{"type":"error","error":{"type":"authentication_error","message":"m","details":{"error_code":"invalid_api_key"}},"request_id":"r1"}`},
-		"LengthToMessages":     {Messages, 400, `{"error":{"message":"m","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, `{"type":"error","error":{"type":"invalid_request_error","message":"m","details":{"error_code":"context_length_exceeded"}},"request_id":"r1"}`},
-		"ServerToMessages":     {Messages, 500, `{"error":{"message":"m","type":"server_error","param":null,"code":null}}`, `{"type":"error","error":{"type":"api_error","message":"m"},"request_id":"r1"}`},
-		"StatusAlone":          {Messages, 503, `upstream connect error`, `{"type":"error","error":{"type":"api_error","message":"upstream connect error"},"request_id":"r1"}`},
-		"NothingSaid":          {Chat, 404, ``, `{"error":{"message":"the provider refused the request without saying why","type":"not_found_error","code":null,"param":null}}`},
-		"CodexDetail":          {Messages, 400, `{"detail":"Unsupported parameter"}`, `{"type":"error","error":{"type":"invalid_request_error","message":"Unsupported parameter"},"request_id":"r1"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tr := ask(t, c.caller, asks[c.caller], Hop{To: others(c.caller)[0], ID: "r1"})
-			if got := string(tr.Error(c.status, []byte(c.body))); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
-		})
-	}
-}
-
-// Every type of each vendor's has a counterpart, and comes back as itself or its like.
-func TestErrorTypesThereAndBack(t *testing.T) {
-	t.Parallel()
-	for _, f := range faults {
-		there := Said{Type: f.messages, Message: "m"}.in(Chat, f.status)
-		back := Said{Type: there.Type, Code: there.Code, Message: there.Message}.in(Messages, f.status)
-		if back.Type != f.messages || back.Message != "m" || back.Status != f.status {
-			t.Errorf("%s became %s, then %s", f.messages, there.Type, back.Type)
-		}
-	}
-}
-
 func TestUsageAcross(t *testing.T) {
 	t.Parallel()
 	u := Usage{Input: 10, CacheRead: 3000, CacheWrite: 200, Output: 40, Reasoning: 30}
@@ -294,23 +218,6 @@ func TestUsageAcross(t *testing.T) {
 	_, usage, err := tr.Answer([]byte(`{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":3210,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":3000,"cache_write_tokens":200},"completion_tokens_details":{"reasoning_tokens":30}}}`))
 	if diff := cmp.Diff(usage, u); diff != "" || err != nil {
 		t.Errorf("%v (-got +want):\n%s", err, diff)
-	}
-}
-
-func TestStreamUsage(t *testing.T) {
-	t.Parallel()
-	paths, err := filepath.Glob("testdata/streams/*_text.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[Dialect]Usage{Chat: {210, 3000, 0, 40, 30}, Messages: {10, 3000, 200, 40, 0}, Responses: {210, 3000, 0, 40, 30}}
-	for _, path := range paths {
-		g, target := readGolden(t, path), dialectOf(t, path)
-		s := translation(t, g, others(target)[0], target).Stream()
-		pump(s, []byte(g.text["stream"]), 100)
-		if got, ok := s.Usage(); got != want[target] || !ok {
-			t.Errorf("%s: got %+v, want %+v", target, got, want[target])
-		}
 	}
 }
 
@@ -350,83 +257,20 @@ func TestLongNamesStayApart(t *testing.T) {
 	}
 }
 
-// The keep-alive of a provider shows the caller that it is at work, in its own form,
-// and never before the answer began.
-func TestKeepAlive(t *testing.T) {
+// One Request serves all targets that are tried, at once too.
+func TestOneRequestForManyTargets(t *testing.T) {
 	t.Parallel()
-	for caller, want := range map[Dialect]string{Messages: "event: ping\ndata: {\"type\":\"ping\"}\n\n", Responses: ": keep-alive\n\n"} {
-		s := translation(t, nil, caller, Chat).Stream()
-		if out, m := s.Event(Event{}); len(out) > 0 || m != Lifecycle {
-			t.Errorf("before: %q, %v", out, m)
-		}
-		if _, m := s.Event(Event{Data: []byte(`{"id":"x","choices":[{"index":0,"delta":{"content":"a"}}]}`)}); m != Content || !s.Started() {
-			t.Errorf("content: %v", m)
-		}
-		if out, m := s.Event(Event{}); string(out) != want || m != Lifecycle {
-			t.Errorf("after: %q, %v", out, m)
-		}
-	}
-}
-
-// What is held back comes at once with the first content, and a failure before that
-// leaves the caller's stream untouched.
-func TestHeldBackUntilContent(t *testing.T) {
-	t.Parallel()
-	s := translation(t, nil, Chat, Messages).Stream()
-	start := Event{Data: []byte(`{"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":1}}}`)}
-	for _, ev := range []Event{start, {Data: []byte(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)}} {
-		if out, m := s.Event(ev); len(out) > 0 || m != Lifecycle || s.Started() {
-			t.Fatalf("%s: %q, %v", ev.Data, out, m)
-		}
-	}
-	out, m := s.Event(Event{Data: []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`)})
-	if m != Content || bytes.Count(out, []byte("data: ")) != 2 {
-		t.Errorf("%q, %v", out, m)
-	}
-	if out := s.Fail(&Error{Status: 502, Message: "m"}); !bytes.Contains(out, []byte(`"error"`)) {
-		t.Errorf("%q", out)
-	}
-	if out := s.Fail(&Error{Status: 502, Message: "m"}); out != nil {
-		t.Errorf("failed twice: %q", out)
-	}
-	if out, ok := s.End(); out != nil || ok {
-		t.Errorf("ended after it failed: %q", out)
-	}
-}
-
-func TestTooMuchThatWaits(t *testing.T) {
-	t.Parallel()
-	s := translation(t, nil, Messages, Chat).Stream()
-	call := func(index int, name, arguments string) Event {
-		data, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"tool_calls": []any{
-			map[string]any{"index": index, "id": name, "function": map[string]any{"name": name, "arguments": arguments}},
-		}}}}})
+	files(t, "requests", func(t *testing.T, path string, from Dialect) {
+		q, err := Parse(from, []byte(readGolden(t, path).text["request"]))
 		if err != nil {
-			t.Fatal(err)
+			return
 		}
-		return Event{Data: data}
-	}
-	s.Event(call(0, "a", ""))
-	piece := strings.Repeat("x", 4<<20)
-	for i := range 20 {
-		if _, m := s.Event(call(1, "b", piece)); m == Garbled {
-			if i < 8 {
-				t.Errorf("gave up after %d pieces", i)
+		var group sync.WaitGroup
+		for range 4 {
+			for _, to := range others(from) {
+				group.Go(func() { _, _ = q.Translate(hopTo(to, "")) })
 			}
-			return
 		}
-	}
-	t.Error("held 80 MiB")
-}
-
-func TestTooManyCalls(t *testing.T) {
-	t.Parallel()
-	s := translation(t, nil, Messages, Chat).Stream()
-	for i := range 2 * maxCalls {
-		_, m := s.Event(Event{Data: fmt.Appendf(nil, `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"c%d","function":{"name":"f"}}]}}]}`, i, i)})
-		if m == Garbled {
-			return
-		}
-	}
-	t.Error("took any number of calls")
+		group.Wait()
+	})
 }
