@@ -287,11 +287,15 @@ func (e *messagesEncoder) awaitsModel() bool {
 }
 
 func (e *messagesEncoder) outputConfig(f *Format, effort string) {
+	field := "response_format"
+	if e.q.From == Responses {
+		field = "text.format"
+	}
 	if f != nil && f.Schema == nil {
-		e.cannot("response_format", "messages has no JSON mode without a schema")
+		e.cannot(field, "messages has no JSON mode without a schema")
 	}
 	if f != nil && e.m.NoSchemas {
-		e.cannot("response_format", "the target's model keeps to no schema")
+		e.cannot(field, "the target's model keeps to no schema")
 	}
 	if f == nil && effort == "" {
 		return

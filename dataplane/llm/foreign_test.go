@@ -14,6 +14,7 @@ func TestNative(t *testing.T) {
 	}{
 		"NothingForeign":  {Messages, `{ "messages":[{"role":"assistant","content":[` + theirs + `]}] }`, ``},
 		"OnlyInText":      {Messages, `{ "messages":[{"role":"user","content":"` + foreignSeal + `"}] }`, ``},
+		"OnlyInTextBlock": {Messages, `{ "messages":[{"role":"user","content":[{"type":"text","text":"` + foreignSeal + `"}]}] }`, ``},
 		"NoJSON":          {Messages, `{"messages":[` + mine, ``},
 		"Chat":            {Chat, `{"x":"` + foreignSeal + `"}`, ``},
 		"Block":           {Messages, `{"model":"m","messages":[{"role":"assistant","content":[` + mine + `,` + theirs + `,{"type":"text","text":"x"}],"x":1}],"max_tokens":1.0}`, `{"model":"m","messages":[{"role":"assistant","content":[` + theirs + `,{"type":"text","text":"x"}],"x":1}],"max_tokens":1.0}`},
