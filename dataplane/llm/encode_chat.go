@@ -6,7 +6,7 @@ import "strings"
 func encodeChat(q *Request, hop *Hop) ([]byte, error) {
 	e := chatEncoder{q: q, hop: hop, m: &hop.Model}
 	w := &e.writer
-	w.b = make([]byte, 0, 4096)
+	w.b = make([]byte, 0, min(1024+3*q.tokens, 1<<20)) // about as long as what came
 	w.open('{')
 	w.str("model", e.m.Name)
 	w.in("messages", '[')

@@ -11,7 +11,7 @@ import (
 func encodeMessages(q *Request, hop *Hop) ([]byte, error) {
 	e := messagesEncoder{q: q, hop: hop, m: &hop.Model}
 	w := &e.writer
-	w.b = make([]byte, 0, 4096)
+	w.b = make([]byte, 0, min(1024+3*q.tokens, 1<<20)) // about as long as what came
 	w.open('{')
 	w.str("model", e.m.Name)
 	limit := e.m.limitOr(q.Settings.MaxTokens)

@@ -288,7 +288,12 @@ func unquote(v raw) string {
 	out := append(make([]byte, 0, len(v)), v[:slash]...)
 	for i := slash; i < len(v); i++ {
 		if v[i] != '\\' {
-			out = append(out, v[i])
+			end := bytes.IndexByte(v[i:], '\\')
+			if end < 0 {
+				end = len(v) - i
+			}
+			out = append(out, v[i:i+end]...)
+			i += end - 1
 			continue
 		}
 		i++
