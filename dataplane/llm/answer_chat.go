@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 var chatStops = map[string]StopReason{
 	"stop": StopEnd, "length": StopLength, "tool_calls": StopTools, "function_call": StopTools, "content_filter": StopRefusal,
@@ -69,7 +72,10 @@ func (r *reader) reasoning(m members) string {
 // without a reason makes the whole no answer.
 func (r *reader) settle(a *Answer) {
 	kept := a.Parts[:0]
-	for _, p := range a.Parts {
+	for i, p := range a.Parts {
+		if p.Kind == ToolCall && p.Call.ID == "" { // derived, since a result needs something to refer to
+			p.Call.ID = wireID(a.ID + "_" + strconv.Itoa(i))
+		}
 		if p.Kind == ToolCall && !p.Call.Custom {
 			if _, ok := object(p.Call.Arguments); !ok && a.Stop == StopLength {
 				continue

@@ -106,7 +106,7 @@ func (r *reader) chatTurn(q *Request, m members) {
 		}
 		q.add(Assistant, parts...)
 	case "tool":
-		p := Part{Kind: Result, Output: &Output{ID: r.text(m, "tool_call_id"), Parts: r.chatContent(m, nil)}, Cache: []byte(m.get("cache_control"))}
+		p := Part{Kind: Result, Output: &Output{ID: r.needed(m, "tool_call_id"), Parts: r.chatContent(m, nil)}, Cache: []byte(m.get("cache_control"))}
 		q.add(User, p)
 	default:
 		r.fail("role", "%q is not a role", role)
@@ -189,14 +189,17 @@ func (r *reader) openAIFile(m members) *Media {
 
 func (r *reader) chatCall(m members) *Call {
 	c := &Call{ID: r.text(m, "id")}
+	if c.ID == "" && !r.answer { // settle gives an answer's call one
+		r.fail("id", "is missing")
+	}
 	if r.text(m, "type") == "custom" {
 		r.inside(m, "custom", func(custom members) {
-			c.Custom, c.Name, c.Arguments = true, r.text(custom, "name"), r.text(custom, "input")
+			c.Custom, c.Name, c.Arguments = true, r.needed(custom, "name"), r.text(custom, "input")
 		})
 		return c
 	}
 	r.inside(m, "function", func(f members) {
-		c.Name, c.Arguments = r.text(f, "name"), r.arguments(f)
+		c.Name, c.Arguments = r.needed(f, "name"), r.arguments(f)
 	})
 	return c
 }
@@ -237,7 +240,7 @@ func (r *reader) chatTool(q *Request, m members) {
 		r.inside(m, "function", func(m members) { q.Tools = append(q.Tools, r.function(m)) })
 	case "custom":
 		r.inside(m, "custom", func(c members) {
-			q.Tools = append(q.Tools, Tool{Kind: Custom, Name: r.text(c, "name"), Description: r.text(c, "description"), Format: r.grammar(c)})
+			q.Tools = append(q.Tools, Tool{Kind: Custom, Name: r.needed(c, "name"), Description: r.text(c, "description"), Format: r.grammar(c)})
 		})
 	default:
 		r.fail("type", "the target has no tool %q", kind)
@@ -269,10 +272,7 @@ func (r *reader) grammar(m members) []byte {
 
 // function reads a tool that takes an object, in chat's inner form or responses' flat.
 func (r *reader) function(m members) Tool {
-	t := Tool{Name: r.text(m, "name"), Description: r.text(m, "description"), Schema: []byte(m.get("parameters")), Strict: r.boolean(m, "strict")}
-	if t.Name == "" {
-		r.fail("name", "is missing")
-	}
+	t := Tool{Name: r.needed(m, "name"), Description: r.text(m, "description"), Schema: []byte(m.get("parameters")), Strict: r.boolean(m, "strict")}
 	if t.Schema != nil && t.Schema[0] != '{' {
 		r.fail("parameters", "must be an object")
 	}
@@ -298,7 +298,7 @@ func (r *reader) openAIChoice(m members) (c Choice) {
 			if m.get(kind) != nil {
 				inner = r.at(m, kind)
 			}
-			c.Mode, c.Names = ChoiceTool, []string{r.text(inner, "name")}
+			c.Mode, c.Names = ChoiceTool, []string{r.needed(inner, "name")}
 		case "allowed_tools":
 			r.allowed(&c, m)
 		default:
@@ -334,7 +334,7 @@ func (r *reader) allowed(c *Choice, m members) {
 			if t.get(kind) != nil {
 				inner = r.at(t, kind)
 			}
-			c.Names = append(c.Names, r.text(inner, "name"))
+			c.Names = append(c.Names, r.needed(inner, "name"))
 		default:
 			r.fail("type", "%q cannot be one of the allowed tools", kind)
 		}

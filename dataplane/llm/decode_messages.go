@@ -123,10 +123,10 @@ func (r *reader) messagesBlock(parts []Part, m members) []Part {
 		p.Kind, p.Seal = Thinking, r.text(m, "data")
 	case "tool_use":
 		p.Kind = ToolCall
-		p.Call = &Call{ID: r.text(m, "id"), Name: r.text(m, "name"), Arguments: r.input(m)}
+		p.Call = &Call{ID: r.needed(m, "id"), Name: r.needed(m, "name"), Arguments: r.input(m)}
 	case "tool_result":
 		p.Kind = Result
-		p.Output = &Output{ID: r.text(m, "tool_use_id"), Failed: r.truth(m, "is_error"), Parts: r.messagesContent(m, "content")}
+		p.Output = &Output{ID: r.needed(m, "tool_use_id"), Failed: r.truth(m, "is_error"), Parts: r.messagesContent(m, "content")}
 	case "tool_reference":
 		p.Text = "The tool " + r.text(m, "tool_name") + " can be called."
 	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "tool_search_tool_result", "fallback", "mcp_tool_listing":
@@ -158,13 +158,16 @@ func (r *reader) messagesSource(m members) *Media {
 	media := &Media{MIME: r.text(m, "media_type")}
 	switch kind := r.text(m, "type"); kind {
 	case "base64":
-		media.Data = r.text(m, "data")
+		media.Data = r.needed(m, "data")
+		if !isMIME(media.MIME) {
+			r.fail("media_type", "must be a type like image/png")
+		}
 	case "url":
-		media.URL = r.text(m, "url")
+		media.URL = r.needed(m, "url")
 	case "file":
-		media.FileID = r.text(m, "file_id")
+		media.FileID = r.needed(m, "file_id")
 	case "text":
-		media.Plain = r.text(m, "data")
+		media.Plain = r.needed(m, "data")
 	case "content":
 		for _, p := range r.messagesContent(m, "content") {
 			if p.Kind != Text {
@@ -172,10 +175,27 @@ func (r *reader) messagesSource(m members) *Media {
 			}
 			media.Plain += p.Text
 		}
+		if media.Plain == "" {
+			r.fail("content", "is empty")
+		}
 	default:
 		r.fail("type", "%q is not a source", kind)
 	}
 	return media
+}
+
+// needed reads a string that must say something.
+func (r *reader) needed(m members, key string) string {
+	text := r.text(m, key)
+	if text == "" {
+		r.fail(key, "is missing")
+	}
+	return text
+}
+
+// isMIME reports whether a type can stand in a data: URL.
+func isMIME(mime string) bool {
+	return strings.Count(mime, "/") == 1 && !strings.ContainsFunc(mime, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`,;"\\`, c) })
 }
 
 // documentContext puts what Anthropic says beside a document before it, as text.
@@ -215,7 +235,7 @@ func (r *reader) messagesChoice(m members) (c Choice) {
 		case "any":
 			c.Mode = ChoiceRequired
 		case "tool":
-			c.Mode, c.Names = ChoiceTool, []string{r.text(m, "name")}
+			c.Mode, c.Names = ChoiceTool, []string{r.needed(m, "name")}
 		case "none":
 			c.Mode = ChoiceNone
 		default:

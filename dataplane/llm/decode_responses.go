@@ -55,14 +55,14 @@ func (r *reader) responsesItem(q *Request, m members) {
 		r.responsesMessage(q, m)
 	case "function_call":
 		q.add(Assistant, Part{Kind: ToolCall, Call: &Call{
-			ID: r.text(m, "call_id"), Namespace: r.text(m, "namespace"), Name: r.text(m, "name"), Arguments: r.arguments(m),
+			ID: r.needed(m, "call_id"), Namespace: r.text(m, "namespace"), Name: r.needed(m, "name"), Arguments: r.arguments(m),
 		}})
 	case "custom_tool_call":
 		q.add(Assistant, Part{Kind: ToolCall, Call: &Call{
-			ID: r.text(m, "call_id"), Namespace: r.text(m, "namespace"), Name: r.text(m, "name"), Arguments: r.text(m, "input"), Custom: true,
+			ID: r.needed(m, "call_id"), Namespace: r.text(m, "namespace"), Name: r.needed(m, "name"), Arguments: r.text(m, "input"), Custom: true,
 		}})
 	case "function_call_output", "custom_tool_call_output":
-		out := &Output{ID: r.text(m, "call_id"), Custom: kind == "custom_tool_call_output", Parts: r.responsesContent(m, "output")}
+		out := &Output{ID: r.needed(m, "call_id"), Custom: kind == "custom_tool_call_output", Parts: r.responsesContent(m, "output")}
 		q.add(User, Part{Kind: Result, Output: out})
 	case "reasoning":
 		p := Part{Kind: Thinking, Seal: r.text(m, "encrypted_content"), Text: r.summary(m)}
@@ -140,7 +140,7 @@ func (r *reader) responsesTool(q *Request, m members, namespace string) {
 		q.Tools = append(q.Tools, t)
 	case "custom":
 		q.Tools = append(q.Tools, Tool{
-			Kind: Custom, Namespace: namespace, Name: r.text(m, "name"), Description: r.text(m, "description"), Format: r.grammar(m),
+			Kind: Custom, Namespace: namespace, Name: r.needed(m, "name"), Description: r.text(m, "description"), Format: r.grammar(m),
 		})
 	case "namespace":
 		if namespace != "" {

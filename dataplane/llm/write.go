@@ -163,7 +163,7 @@ func parseDataURL(url string) (mime, data string, ok bool) {
 		return "", "", false
 	}
 	mime, _, _ = strings.Cut(mime, ";")
-	return mime, data, mime != ""
+	return mime, data, isMIME(mime) && data != ""
 }
 
 func encodeBase64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
