@@ -13,6 +13,8 @@ type Error struct {
 	Code    string // machine-readable, e.g. "model_not_found"
 	Param   string // the request field at fault, or empty
 	Message string
+	// Type is the dialect's word for it where the status is not enough to tell, or empty.
+	Type string
 	// Metadata is shown as error.metadata, where not nil.
 	Metadata any
 }
@@ -47,7 +49,7 @@ func (d Dialect) Envelope(e *Error, requestID string) []byte {
 	var body any
 	switch d {
 	case Messages:
-		inner := messagesError{Type: messagesErrorType(e.Status), Message: e.Message, Metadata: e.Metadata}
+		inner := messagesError{Type: e.typeOr(messagesErrorType(e.Status)), Message: e.Message, Metadata: e.Metadata}
 		if e.Code != "" {
 			inner.Details = &messagesDetails{e.Code}
 		}
@@ -59,7 +61,7 @@ func (d Dialect) Envelope(e *Error, requestID string) []byte {
 	default:
 		body = struct {
 			Error chatError `json:"error"`
-		}{chatError{e.Message, chatErrorType(e), orNull(e.Code), orNull(e.Param), e.Metadata}}
+		}{chatError{e.Message, e.typeOr(chatErrorType(e)), orNull(e.Code), orNull(e.Param), e.Metadata}}
 	}
 	out, err := json.Marshal(body)
 	if err != nil { // only Metadata could fail, and it is the gateway's own type
@@ -88,6 +90,14 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// typeOr is the error's own type, or the one that its status stands for.
+func (e *Error) typeOr(byStatus string) string {
+	if e.Type != "" {
+		return e.Type
+	}
+	return byStatus
 }
 
 // messagesErrorType: https://docs.anthropic.com/en/api/errors

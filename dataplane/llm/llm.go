@@ -1,6 +1,8 @@
 // Package llm knows the wire formats that callers and providers speak: where the
 // control fields of a request are, how an event stream is framed, which events
-// carry content, and what an error looks like. It is pure: bytes in, values out.
+// carry content, and what an error looks like. Where a target speaks another dialect
+// than the caller, it translates: Parse and Translation are the way in. It is pure:
+// bytes in, values out.
 package llm
 
 // Dialect is a wire format of requests, answers and streams.

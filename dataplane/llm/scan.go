@@ -393,8 +393,8 @@ func (s *scanner) escape() error {
 	case 'u':
 		s.i++
 		for end := s.i + 4; s.i < end; s.i++ {
-			c := s.peek() | 0x20
-			if c-'0' > 9 && c-'a' > 5 {
+			c := s.peek()
+			if c-'0' > 9 && (c|0x20)-'a' > 5 {
 				return s.fail("malformed escape")
 			}
 		}

@@ -58,6 +58,7 @@ func TestScanRefuses(t *testing.T) {
 		"BadEscape":          {`{"model":"\x"}`, ""},
 		"BadNumber":          {`{"model":"a","n":01}`, ""},
 		"BadLiteral":         {`{"model":"a","n":nul}`, ""},
+		"ControlInAnEscape":  {"{\"model\":\"a\",\"x\":\"\\u0\x1341\"}", ""},
 		"NotUTF8":            {"{\"model\":\"\xff\"}", ""},
 		"TooDeep":            {`{"model":"a","x":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}`, ""},
 	} {

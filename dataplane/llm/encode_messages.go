@@ -1,0 +1,312 @@
+package llm
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// encodeMessages writes the request for a target that speaks messages.
+func encodeMessages(q *Request, hop *Hop) ([]byte, error) {
+	e := messagesEncoder{q: q, hop: hop, m: &hop.Model}
+	w := &e.writer
+	w.b = make([]byte, 0, min(1024+3*q.tokens, 1<<20)) // about as long as what came
+	w.open('{')
+	w.str("model", e.m.Name)
+	limit := e.m.limitOr(q.Settings.MaxTokens)
+	w.int("max_tokens", limit)
+	e.conversation()
+	e.tools()
+	e.settings(limit)
+	if q.Stream {
+		w.bool("stream", true)
+	}
+	w.close('}')
+	if e.err != nil {
+		return nil, e.err
+	}
+	return w.b, nil
+}
+
+type messagesEncoder struct {
+	writer
+	q   *Request
+	hop *Hop
+	m   *Model
+	err *CannotError
+}
+
+func (e *messagesEncoder) cannot(field, reason string) {
+	if e.err == nil {
+		e.err = &CannotError{Field: field, Reason: reason}
+	}
+}
+
+// conversation writes system and messages. Anthropic wants at least one message and the
+// user's first.
+func (e *messagesEncoder) conversation() {
+	turns := e.turns()
+	system := e.q.System
+	if len(turns) == 0 {
+		turns, system = []Turn{{User, system}}, nil
+	} else if turns[0].Role == Assistant {
+		turns = append([]Turn{{User, []Part{{Kind: Text, Text: "(The conversation begins.)"}}}}, turns...)
+	}
+	trimEnd(&turns[len(turns)-1])
+	if len(system) > 0 {
+		e.in("system", '[')
+		for i := range system {
+			e.part(&system[i])
+		}
+		e.close(']')
+	}
+	e.in("messages", '[')
+	for i := range turns {
+		e.turn(&turns[i])
+	}
+	e.close(']')
+}
+
+// trimEnd: an answer that the caller began must not end in white space. The turn's
+// parts are the encoder's own.
+func trimEnd(t *Turn) {
+	if last := len(t.Parts) - 1; t.Role == Assistant && t.Parts[last].Kind == Text {
+		t.Parts[last].Text = strings.TrimRight(t.Parts[last].Text, " \t\r\n")
+	}
+}
+
+// turns are the conversation without what does not cross, neighbours of one role made
+// one: Anthropic wants all results of one turn in one message. Instructions in the
+// middle become marked text of the user's, in place.
+func (e *messagesEncoder) turns() []Turn {
+	var turns []Turn
+	for _, t := range e.q.Turns {
+		var parts []Part
+		for _, p := range t.Parts {
+			if p.Kind == Thinking {
+				continue
+			}
+			if t.Role == System {
+				p.Text = "<system>\n" + p.Text + "\n</system>"
+			}
+			parts = append(parts, p)
+		}
+		if t.Role == System {
+			t.Role = User
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		if n := len(turns); n > 0 && turns[n-1].Role == t.Role {
+			turns[n-1].Parts = append(turns[n-1].Parts, parts...)
+			continue
+		}
+		turns = append(turns, Turn{t.Role, parts})
+	}
+	return turns
+}
+
+func (e *messagesEncoder) turn(t *Turn) {
+	e.open('{')
+	role := "user"
+	if t.Role == Assistant {
+		role = "assistant"
+	}
+	e.str("role", role)
+	e.in("content", '[')
+	for i := range t.Parts {
+		if t.Parts[i].Kind == Result {
+			e.part(&t.Parts[i])
+		}
+	}
+	for i := range t.Parts {
+		if t.Parts[i].Kind != Result {
+			e.part(&t.Parts[i])
+		}
+	}
+	e.close(']')
+	e.close('}')
+}
+
+func (e *messagesEncoder) part(p *Part) {
+	e.open('{')
+	switch p.Kind {
+	case Image:
+		e.str("type", "image")
+		e.source(p.Media)
+	case Document:
+		e.str("type", "document")
+		e.source(e.document(p.Media))
+		e.opt("title", p.Media.Name)
+	case ToolCall:
+		e.str("type", "tool_use")
+		e.str("id", wireID(p.Call.ID))
+		e.str("name", flatName(p.Call.Namespace, p.Call.Name))
+		e.raw("input", []byte(p.Call.wireArguments()))
+	case Result:
+		e.result(p.Output)
+	default:
+		e.str("type", "text")
+		e.str("text", p.Text)
+	}
+	e.raw("cache_control", p.Cache)
+	e.close('}')
+}
+
+func (e *messagesEncoder) result(out *Output) {
+	e.str("type", "tool_result")
+	e.str("tool_use_id", wireID(out.ID))
+	if len(out.Parts) > 0 {
+		e.in("content", '[')
+		for i := range out.Parts {
+			e.part(&out.Parts[i])
+		}
+		e.close(']')
+	}
+	if out.Failed {
+		e.bool("is_error", true)
+	}
+}
+
+// document is what Anthropic takes of a document's data: PDF as it is, text as text.
+func (e *messagesEncoder) document(m *Media) *Media {
+	if m.Data == "" || m.MIME == "application/pdf" {
+		return m
+	}
+	if strings.HasPrefix(m.MIME, "text/") || m.MIME == "application/json" {
+		if text, err := base64.StdEncoding.DecodeString(m.Data); err == nil && utf8.Valid(text) {
+			return &Media{Plain: string(text)}
+		}
+	}
+	e.cannot("file_data", "messages takes PDF and text, not "+m.MIME)
+	return m
+}
+
+func (e *messagesEncoder) source(m *Media) {
+	e.in("source", '{')
+	switch {
+	case m.URL != "":
+		e.str("type", "url")
+		e.str("url", m.URL)
+	case m.FileID != "":
+		e.cannot("file_id", "a file kept by one vendor is not known to another")
+	case m.Plain != "":
+		e.str("type", "text")
+		e.str("media_type", "text/plain")
+		e.str("data", m.Plain)
+	default:
+		e.str("type", "base64")
+		e.str("media_type", m.MIME)
+		e.str("data", m.Data)
+	}
+	e.close('}')
+}
+
+func (e *messagesEncoder) settings(limit int64) {
+	s := &e.q.Settings
+	thinks := e.thinking(s, limit)
+	if !thinks && !e.m.NoSampling { // with thinking Anthropic refuses both
+		e.num("temperature", atMost1(s.Temperature))
+		if s.Temperature == "" { // newer models refuse the two together
+			e.num("top_p", s.TopP)
+		}
+	}
+	if len(s.Stop) > 0 {
+		e.in("stop_sequences", '[')
+		for _, stop := range s.Stop {
+			if strings.TrimSpace(stop) == "" {
+				e.cannot("stop", "messages cannot stop at white space alone")
+			}
+			e.element(stop)
+		}
+		e.close(']')
+	}
+	if s.User != "" {
+		e.in("metadata", '{')
+		e.str("user_id", s.User)
+		e.close('}')
+	}
+}
+
+// atMost1: OpenAI's temperature goes to 2, Anthropic's to 1.
+func atMost1(n Number) Number {
+	if f, err := strconv.ParseFloat(string(n), 64); err == nil && f > 1 {
+		return "1"
+	}
+	return n
+}
+
+// thinking writes thinking and output_config and reports whether the model will think.
+func (e *messagesEncoder) thinking(s *Settings, limit int64) (thinks bool) {
+	word := s.Think.word()
+	forced := e.q.Choice.Mode == ChoiceRequired || e.q.Choice.Mode == ChoiceTool
+	asked := s.Think.Mode == ThinkOn || s.Think.Mode == ThinkAdaptive || word != ""
+	asked = asked && s.Think.Mode != ThinkOff && !forced // Anthropic refuses to think before a forced call
+	effort := ""
+	switch {
+	case !asked:
+	case e.m.Reasoning == Adaptive:
+		thinks, effort = true, e.m.effort(word)
+		e.in("thinking", '{')
+		e.str("type", "adaptive")
+		if s.Think.Show {
+			e.str("display", "summarized")
+		}
+		e.close('}')
+	case e.m.Reasoning == ByBudget && !e.awaitsModel():
+		budget := s.Think.Budget
+		if budget == 0 {
+			budget = budgets[word]
+		}
+		if budget = min(budget, limit-1); budget >= minBudget {
+			thinks = true
+			e.in("thinking", '{')
+			e.str("type", "enabled")
+			e.int("budget_tokens", budget)
+			e.close('}')
+		}
+	}
+	e.outputConfig(s.Format, effort)
+	return thinks
+}
+
+// awaitsModel reports whether the model is in the middle of a turn of calls. Models with
+// a budget want the thought that began the turn, and another vendor's does not cross.
+func (e *messagesEncoder) awaitsModel() bool {
+	turns := e.q.Turns
+	if len(turns) == 0 {
+		return false
+	}
+	for _, p := range turns[len(turns)-1].Parts {
+		if p.Kind == Result {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *messagesEncoder) outputConfig(f *Format, effort string) {
+	field := "response_format"
+	if e.q.From == Responses {
+		field = "text.format"
+	}
+	if f != nil && f.Schema == nil {
+		e.cannot(field, "messages has no JSON mode without a schema")
+	}
+	if f != nil && e.m.NoSchemas {
+		e.cannot(field, "the target's model keeps to no schema")
+	}
+	if f == nil && effort == "" {
+		return
+	}
+	e.in("output_config", '{')
+	e.opt("effort", effort)
+	if f != nil {
+		e.in("format", '{')
+		e.str("type", "json_schema")
+		e.raw("schema", f.Schema)
+		e.close('}')
+	}
+	e.close('}')
+}

@@ -1,0 +1,99 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+)
+
+// seeds adds a section of every golden file of a kind to the corpus.
+func seeds(f *testing.F, kind, section string) {
+	f.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", kind, "*.txt"))
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no golden files", err)
+	}
+	for _, path := range paths {
+		var t testing.T
+		f.Add(uint8(dialectOf(&t, path)), []byte(readGolden(&t, path).text[section]))
+	}
+}
+
+func someDialect(n uint8) Dialect { return Dialect(n%3) + Chat }
+
+// Whatever a request says, it is refused with a typed error or becomes one JSON object
+// that the target's own decoder reads.
+func FuzzRequest(f *testing.F) {
+	seeds(f, "requests", "request")
+	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
+		from := someDialect(n)
+		Native(from, body)
+		Estimate(body)
+		q, err := Parse(from, body)
+		if err != nil {
+			return
+		}
+		if !json.Valid(body) {
+			t.Fatal("took what is not JSON")
+		}
+		for _, to := range others(from) {
+			tr, err := q.Translate(hopTo(to, ""))
+			if err != nil {
+				continue
+			}
+			if !json.Valid(tr.Body()) || bytes.ContainsAny(tr.Body(), "\n\r") {
+				t.Fatalf("%s: not one line of JSON: %s", to, tr.Body())
+			}
+			if err := checkTwice(tr.Body()); err != nil {
+				t.Fatalf("%s: %v: %s", to, err, tr.Body())
+			}
+			if _, err := Parse(to, tr.Body()); err != nil {
+				t.Fatalf("%s: its own decoder: %v: %s", to, err, tr.Body())
+			}
+		}
+	})
+}
+
+func FuzzAnswer(f *testing.F) {
+	seeds(f, "answers", "answer")
+	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
+		target := someDialect(n)
+		for _, caller := range others(target) {
+			tr := translation(t, nil, caller, target)
+			if out, _, err := tr.Answer(body); err == nil {
+				if !json.Valid(out) {
+					t.Fatalf("%s: not JSON: %s", caller, out)
+				}
+				vendorReads(t, caller, out, "answer")
+			}
+			if out := tr.Error(500, body); !json.Valid(out) {
+				t.Fatalf("%s: not JSON: %s", caller, out)
+			}
+		}
+	})
+}
+
+func FuzzStream(f *testing.F) {
+	seeds(f, "streams", "stream")
+	f.Fuzz(func(t *testing.T, n uint8, stream []byte) {
+		target := someDialect(n)
+		for _, caller := range others(target) {
+			tr := translation(t, nil, caller, target)
+			s := tr.Stream()
+			out, end := pump(s, stream, 1+int(n))
+			if hasEnd(caller, out) != (end == Done) {
+				t.Fatalf("%s: %v, but %s", caller, end, out)
+			}
+			if end != Done && end != Failed {
+				out = append(bytes.Clone(out), s.Fail(&Error{Status: 502, Message: "cut"})...)
+			}
+			if _, ended := checkStream(t, caller, out); !ended && end != Garbled {
+				t.Fatalf("%s: %v, without an end: %s", caller, end, out)
+			}
+			if whole, again := pump(tr.Stream(), stream, 1<<20); again != end || !bytes.HasPrefix(out, whole) {
+				t.Fatalf("%s: the size of reads makes a difference: %v and %v", caller, end, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package llm
+
+import (
+	"slices"
+	"strings"
+)
+
+// Reasoning is how a model is told to think.
+type Reasoning uint8
+
+// Ways to think. The zero value sends nothing about thinking, which every model takes.
+const (
+	NoReasoning Reasoning = iota
+	ByEffort              // OpenAI: a word
+	ByBudget              // Anthropic: a number of tokens
+	Adaptive              // Anthropic: as the model finds right, and a word
+)
+
+// Model is what has to be known of the target's model. The zero value but for Name is
+// a model about which nothing is known: it gets what every model takes.
+type Model struct {
+	Name string // upstream, sent as model
+	// MaxOutput is the most tokens the model can put out: a higher limit is lowered to
+	// it. 0: unknown, limits are passed on as they are.
+	MaxOutput int64
+	// DefaultOutput is the limit that messages, which needs one, gets where the caller
+	// gave none. 0: MaxOutput but at most 32000 (rate limits count it before it is
+	// used), or where that is unknown 8192.
+	DefaultOutput int64
+	Reasoning     Reasoning
+	// Efforts are the words the model takes, lowest first; nil: low, medium, high. With
+	// "none" among them it can be told not to think.
+	Efforts []string
+	// CompletionTokens: chat's limit is max_completion_tokens, not max_tokens.
+	CompletionTokens bool
+	// Caches: the target reads cache_control although it speaks chat (OpenRouter).
+	Caches bool
+	// PlainText: the target takes a text as one string only, not as a list of parts.
+	PlainText bool
+	// NoSchemas: messages models from before output_config.format and strict tools.
+	NoSchemas bool
+	// NoSampling: the model refuses temperature and top_p.
+	NoSampling bool
+}
+
+var claudeEfforts = []string{"low", "medium", "high", "max"}
+
+// known are families of models by how their names begin; the longest that fits counts.
+// Sources: the vendors' model overviews.
+var known = map[string]Model{
+	"gpt-5":             {MaxOutput: 128000, Reasoning: ByEffort, Efforts: []string{"minimal", "low", "medium", "high"}, CompletionTokens: true, NoSampling: true},
+	"gpt-5.":            {MaxOutput: 128000, Reasoning: ByEffort, Efforts: []string{"none", "low", "medium", "high", "xhigh"}, CompletionTokens: true, NoSampling: true},
+	"gpt-5.1":           {MaxOutput: 128000, Reasoning: ByEffort, Efforts: []string{"none", "low", "medium", "high"}, CompletionTokens: true, NoSampling: true},
+	"gpt-4.1":           {MaxOutput: 32768},
+	"gpt-4o":            {MaxOutput: 16384},
+	"o1":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
+	"o3":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
+	"o4":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
+	"claude-":           {MaxOutput: 64000, Reasoning: Adaptive, Efforts: claudeEfforts}, // those to come
+	"claude-opus-4-":    {MaxOutput: 128000, Reasoning: Adaptive, Efforts: claudeEfforts},
+	"claude-opus-4-5":   {MaxOutput: 64000, Reasoning: ByBudget},
+	"claude-opus-4-1":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-opus-4-0":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-opus-4-2":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true}, // dated: 20250514
+	"claude-opus-4@":    {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-sonnet-4-5": {MaxOutput: 64000, Reasoning: ByBudget},
+	"claude-sonnet-4-0": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-sonnet-4-2": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-sonnet-4@":  {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-haiku-4-5":  {MaxOutput: 64000, Reasoning: ByBudget},
+	"claude-3-7":        {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
+	"claude-3-5":        {MaxOutput: 8192, NoSchemas: true},
+	"claude-3-":         {MaxOutput: 4096, NoSchemas: true},
+}
+
+// KnownModel is what is known of a model by its name alone, where no table of the
+// operator's says it. A prefix up to the last '/' or "anthropic." is not looked at.
+func KnownModel(name string) Model {
+	short := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	if _, after, found := strings.Cut(short, "anthropic."); found {
+		short = after
+	}
+	best := ""
+	for prefix := range known {
+		if strings.HasPrefix(short, prefix) && len(prefix) > len(best) {
+			best = prefix
+		}
+	}
+	m := known[best]
+	m.Name = name
+	return m
+}
+
+// effortOrder is every effort there is, from the least.
+var effortOrder = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// effort is the nearest word that the model takes, or empty. Between two it is the
+// lower: nobody pays for more than was asked.
+func (m *Model) effort(word string) string {
+	efforts := m.Efforts
+	if efforts == nil {
+		efforts = []string{"low", "medium", "high"}
+	}
+	want := slices.Index(effortOrder, word)
+	if want < 0 {
+		return ""
+	}
+	best := ""
+	for _, e := range efforts {
+		at := slices.Index(effortOrder, e)
+		if e == "none" {
+			continue
+		}
+		if at <= want || best == "" {
+			best = e
+		}
+	}
+	return best
+}
+
+// budgets are the tokens that an effort stands for.
+var budgets = map[string]int64{"minimal": 1024, "low": 1024, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}
+
+// minBudget is the least that Anthropic takes.
+const minBudget = 1024
+
+// word is the effort that thinking stands for, or empty.
+func (t *Think) word() string {
+	switch {
+	case t.Effort != "":
+		return t.Effort
+	case t.Mode != ThinkOn:
+		return "" // the model's own default
+	case t.Budget < 4096:
+		return "low"
+	case t.Budget < 12288:
+		return "medium"
+	case t.Budget < 24576:
+		return "high"
+	}
+	return "xhigh"
+}
+
+// limit is the most tokens to ask for, 0 for none.
+func (m *Model) limit(asked int64) int64 {
+	if m.MaxOutput > 0 && asked > m.MaxOutput {
+		return m.MaxOutput
+	}
+	return asked
+}
+
+// limitOr is limit for a dialect that needs one.
+func (m *Model) limitOr(asked int64) int64 {
+	const most, least = 32000, 8192 // every Claude that can still be called has the latter, or is in the table
+	switch {
+	case asked > 0:
+		return m.limit(asked)
+	case m.DefaultOutput > 0:
+		return m.DefaultOutput
+	case m.MaxOutput > 0:
+		return min(m.MaxOutput, most)
+	}
+	return least
+}
+
+// openAIEffort is what to send as effort to an OpenAI model, or empty.
+func (m *Model) openAIEffort(t Think) string {
+	if m.Reasoning != ByEffort {
+		return ""
+	}
+	if t.Mode == ThinkOff {
+		if slices.Contains(m.Efforts, "none") {
+			return "none"
+		}
+		return m.effort("minimal") // it cannot be told not to
+	}
+	return m.effort(t.word())
+}
