@@ -54,3 +54,29 @@ func TestALostLogIsToldAgain(t *testing.T) {
 		t.Errorf("%d events are told of two hours ago", len(told))
 	}
 }
+
+// A record that has heard something first-hand is not put back by what is told again; one
+// that has heard nothing else takes it in the order first seen, however it comes.
+func TestWhatIsToldAgainComesInOrderOrTooLate(t *testing.T) {
+	t.Parallel()
+	again := func(secs float64, kind node.HealthKind) Happened {
+		e := own(secs, kind)
+		e.Again = true
+		return e
+	}
+	limit, ok := again(0, node.HealthRateLimited), []Happened{again(31, node.HealthProbeOK), again(32, node.HealthProbeOK), again(33, node.HealthProbeOK)}
+	c := NewBoard().Cell(HealthKey{})
+	v := c.View(node.DefaultCooldown())
+	for _, e := range []Happened{ok[2], limit, ok[0], ok[1]} {
+		c.Fold(e)
+	}
+	if h := v.Health(); h.At(at(34)) != StandingHealthy || !h.healed.Equal(at(33)) {
+		t.Errorf("got %+v, want a record that healed", h)
+	}
+	c.Fold(own(40, node.HealthOverloaded)) // first-hand
+	before := v.Health()
+	c.Fold(again(39, node.HealthUsageLimit))
+	if h := v.Health(); !h.Equal(&before) {
+		t.Errorf("got %+v, want %+v", h, before)
+	}
+}
