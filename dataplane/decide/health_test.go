@@ -714,3 +714,17 @@ func TestTheLongestWaitHoldsInAnyOrder(t *testing.T) {
 		}
 	})
 }
+
+// States share what came before and nothing of what comes after: two that follow the same
+// one keep transitions of their own.
+func TestTransitionsAreNotSharedBetweenStates(t *testing.T) {
+	t.Parallel()
+	h := fold(Health{}, happened{0, node.HealthRateLimited, 0, -1}, happened{1, node.HealthReset, 0, -1}, happened{2, node.HealthRateLimited, 0, -1})
+	reset, again := fold(h, happened{3, node.HealthReset, 0, -1}), fold(h, happened{40, node.HealthUsageLimit, 0, -1})
+	if last := reset.changes[len(reset.changes)-1]; last.to != StandingHealthy {
+		t.Errorf("got %+v", last)
+	}
+	if last := again.changes[len(again.changes)-1]; last.reason != CooledByUsageLimit || len(h.changes) != 3 {
+		t.Errorf("got %+v", last)
+	}
+}
