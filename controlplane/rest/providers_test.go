@@ -138,6 +138,8 @@ func TestProviderRefusals(t *testing.T) {
 		{fields{"base_url": "https://api.openai.com/?x=1"}, 400, "base_url must not contain a query"},
 		{fields{"settings": []string{}}, 400, "settings must be a JSON object"},
 		{fields{"settings": "x"}, 400, "settings must be a JSON object"},
+		{fields{"model_provider": "custom", "settings": fields{"model_api_family": "antropic"}}, 400, "settings.model_api_family must be 'openai', 'openai_responses' or 'anthropic'"},
+		{fields{"model_provider": "custom", "settings": fields{"model_api_family": 7}}, 400, "settings.model_api_family must be a string"},
 		{fields{"request_timeout_secs": 0}, 400, "request_timeout_secs must be between 1 and 600"},
 		{fields{"request_timeout_secs": 601}, 400, "request_timeout_secs must be between 1 and 600"},
 		{fields{"stream_idle_timeout_secs": 301}, 400, "stream_idle_timeout_secs must be between 1 and 300"},

@@ -173,6 +173,9 @@ func (c ProviderConfig) validate() error {
 	if len(c.Settings) > maxSettingsLen {
 		return Invalid("settings", "settings must be at most %d bytes", maxSettingsLen)
 	}
+	if err := c.validateAPIFamily(); err != nil {
+		return err
+	}
 	if err := oneOf("model_sync_mode", c.ModelSyncMode, modelSyncModes); err != nil {
 		return err
 	}
@@ -180,6 +183,25 @@ func (c ProviderConfig) validate() error {
 		return err
 	}
 	return c.Timeouts.validate()
+}
+
+// modelAPIFamilies are the APIs that a custom endpoint may have.
+var modelAPIFamilies = []string{"openai", "openai_responses", "anthropic"}
+
+// validateAPIFamily refuses what a node would take for the default: a typing error there
+// shows only in answers that never come.
+func (c ProviderConfig) validateAPIFamily() error {
+	var settings struct {
+		Family *json.RawMessage `json:"model_api_family"`
+	}
+	if c.Family != "custom" || json.Unmarshal(c.Settings, &settings) != nil || settings.Family == nil {
+		return nil
+	}
+	var family string
+	if json.Unmarshal(*settings.Family, &family) != nil {
+		return Invalid("settings.model_api_family", "settings.model_api_family must be a string")
+	}
+	return oneOf("settings.model_api_family", family, modelAPIFamilies)
 }
 
 // credentialChange decides what becomes of the stored credential when c becomes
