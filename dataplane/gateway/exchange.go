@@ -82,6 +82,9 @@ func (h *Handler) authenticate(r *http.Request) (decide.Caller, *llm.Error) {
 	if len(header["Authorization"]) > 1 || len(header["X-Api-Key"]) > 1 || len(header["X-Bd-Api-Key"]) > 1 {
 		return decide.Caller{}, &llm.Error{Status: http.StatusBadRequest, Code: "duplicate_credential", Message: "a credential header is given twice"}
 	}
+	if refusal := twin(header); refusal != nil {
+		return decide.Caller{}, refusal
+	}
 	key := gatewayKey(header)
 	if key == "" {
 		return decide.Caller{}, &llm.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key",

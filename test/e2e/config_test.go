@@ -153,16 +153,18 @@ func TestRefusalsOfTheGatewaysOwn(t *testing.T) {
 		status     int
 		code       string
 	}{
-		"NoKey":            {"/v1/chat/completions", good, map[string]string{"X-Bd-Api-Key": ""}, 401, "invalid_api_key"},
-		"MistypedKey":      {"/v1/chat/completions", good, map[string]string{"X-Bd-Api-Key": e.APIKey[:len(e.APIKey)-1] + "x"}, 401, "invalid_api_key"},
-		"NotOurKey":        {"/v1/chat/completions", good, map[string]string{"X-Bd-Api-Key": "", "Authorization": "Bearer sk-something"}, 401, "invalid_api_key"},
-		"UnknownModel":     {"/v1/chat/completions", `{"model":"nope"}`, nil, 404, "model_not_found"},
-		"TwoModels":        {"/v1/chat/completions", `{"model":"demo","MODEL":"other"}`, nil, 400, "invalid_body"},
-		"NotJSON":          {"/v1/chat/completions", `model=demo`, nil, 400, "invalid_body"},
-		"Compressed":       {"/v1/chat/completions", good, map[string]string{"Content-Encoding": "br"}, 415, "unsupported_encoding"},
-		"UnknownEndpoint":  {"/v1/nothing", good, nil, 404, "unknown_endpoint"},
-		"WrongMethod":      {"/v1/chat/completions", "", nil, 405, "method_not_allowed"},
-		"MessagesBadModel": {"/v1/messages", `{"model":"nope"}`, nil, 404, "not_found_error"},
+		"NoKey":             {"/v1/chat/completions", good, map[string]string{"X-Bd-Api-Key": ""}, 401, "invalid_api_key"},
+		"MistypedKey":       {"/v1/chat/completions", good, map[string]string{"X-Bd-Api-Key": e.APIKey[:len(e.APIKey)-1] + "x"}, 401, "invalid_api_key"},
+		"NotOurKey":         {"/v1/chat/completions", good, map[string]string{"X-Bd-Api-Key": "", "Authorization": "Bearer sk-something"}, 401, "invalid_api_key"},
+		"TwinKey":           {"/v1/chat/completions", good, map[string]string{"X_Bd_Api_Key": e.APIKey}, 400, "ambiguous_header"},
+		"TwinOfACredential": {"/v1/messages", good, map[string]string{"x-api_key": "sk-x"}, 400, "invalid_request_error"},
+		"UnknownModel":      {"/v1/chat/completions", `{"model":"nope"}`, nil, 404, "model_not_found"},
+		"TwoModels":         {"/v1/chat/completions", `{"model":"demo","MODEL":"other"}`, nil, 400, "invalid_body"},
+		"NotJSON":           {"/v1/chat/completions", `model=demo`, nil, 400, "invalid_body"},
+		"Compressed":        {"/v1/chat/completions", good, map[string]string{"Content-Encoding": "br"}, 415, "unsupported_encoding"},
+		"UnknownEndpoint":   {"/v1/nothing", good, nil, 404, "unknown_endpoint"},
+		"WrongMethod":       {"/v1/chat/completions", "", nil, 405, "method_not_allowed"},
+		"MessagesBadModel":  {"/v1/messages", `{"model":"nope"}`, nil, 404, "not_found_error"},
 	} {
 		a := e.Call(0, c.path, c.body, c.header)
 		if a.Status != c.status || !strings.Contains(string(a.Body), c.code) || a.Header.Get("X-Bd-Error-Origin") != "gateway" || a.Header.Get("X-Bd-Request-Id") == "" {
