@@ -73,7 +73,7 @@ func TestAnotherVendorAnswers(t *testing.T) {
 			}
 			wantDialect(t, a, c.family, c.stream)
 			for _, model := range []string{route + "-other", route + "-alone"} {
-				if r := lastAsked(t, e, model); r.Path != c.path || len(r.Problems) > 0 || r.Stream != c.stream {
+				if r := last(t, e, model); r.Path != c.path || len(r.Problems) > 0 || r.Stream != c.stream {
 					t.Errorf("%s was asked at %s, streaming %t: %v", model, r.Path, r.Stream, r.Problems)
 				}
 			}
@@ -139,20 +139,6 @@ func said(t *testing.T, family string, stream bool, body []byte) string {
 		}
 	}
 	return out.String()
-}
-
-// lastAsked is the last request for a model.
-func lastAsked(t *testing.T, e *env.Env, model string) (last provider.Request) {
-	t.Helper()
-	for _, r := range e.Provider.Requests() {
-		if r.Model == model {
-			last = r
-		}
-	}
-	if last.Path == "" {
-		t.Errorf("%s was not asked", model)
-	}
-	return last
 }
 
 // An error of another vendor's comes in the caller's envelope, with the vendor's own
@@ -260,7 +246,7 @@ func TestAnotherVendorCallsATool(t *testing.T) {
 		if a.Status != 200 || !strings.Contains(body, stops[c.family]) || !strings.Contains(body, `"name":"read"`) || !strings.Contains(body, "a.txt") {
 			t.Errorf("%s: status %d: %s", c.name, a.Status, a.Body)
 		}
-		asked := lastAsked(t, e, strings.ToLower(c.name)+"-alone")
+		asked := last(t, e, strings.ToLower(c.name)+"-alone")
 		if !strings.Contains(string(asked.Body), `"read"`) || !strings.Contains(string(asked.Body), `"properties":{"path":{"type":"string"}}`) {
 			t.Errorf("%s: the tool did not cross: %s", c.name, asked.Body)
 		}
@@ -286,7 +272,7 @@ func TestAnotherVendorGetsNoHeadersOfTheFirst(t *testing.T) {
 			t.Errorf("%s: status %d: %s", c.name, a.Status, a.Body)
 		}
 		got := map[string]string{}
-		asked := lastAsked(t, e, route+"-other")
+		asked := last(t, e, route+"-other")
 		for name := range asked.Header {
 			if strings.HasPrefix(name, "Anthropic-") || strings.HasPrefix(name, "Openai-") || strings.HasPrefix(name, "X-Stainless-") || name == "Content-Type" {
 				got[name] = asked.Header.Get(name)
@@ -299,7 +285,7 @@ func TestAnotherVendorGetsNoHeadersOfTheFirst(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || asked.Query != "" {
 			t.Errorf("%s: query %q, headers (-want +got):\n%s", c.name, asked.Query, diff)
 		}
-		if beta := lastAsked(t, e, route+"-native").Header.Get("Anthropic-Beta"); beta != "a-1" {
+		if beta := last(t, e, route+"-native").Header.Get("Anthropic-Beta"); beta != "a-1" {
 			t.Errorf("%s: its own vendor got the beta %q", c.name, beta)
 		}
 	}
@@ -354,5 +340,64 @@ func TestAnotherVendorCannotBeAsked(t *testing.T) {
 		if h.UpstreamModel != first {
 			t.Errorf("it was charged to the target's health: %+v", h)
 		}
+	}
+}
+
+// After a person's own subscription another vendor may answer, with its stored key and
+// nothing of the account; the subscription itself is asked in its tool's dialect only.
+func TestAnotherVendorAfterASubscription(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	seats(e)
+	id := e.AddProvider("keyed-openai", "openai", "gpt-keyed")
+	e.AddTarget("claude", id, "gpt-keyed", 3, nil)
+	e.Live()
+	e.Provider.Script("claude-seat", provider.Behavior{Status: 503})
+	e.Provider.Script("claude-keyed", provider.Behavior{Status: 503})
+	if a := asClaude(e, 0, "claude", tokenA); a.Status != 200 || attempt(a) != "3" || !strings.Contains(string(a.Body), `"type":"message"`) {
+		t.Fatalf("status %d, attempt %s: %s", a.Status, attempt(a), a.Body)
+	}
+	keyed := last(t, e, "gpt-keyed")
+	if got := keyed.Header.Get("Authorization"); got != "Bearer upstream-secret-of-keyed-openai" || len(keyed.Problems) > 0 {
+		t.Errorf("the credential is %q, problems %v", got, keyed.Problems)
+	}
+	for name, values := range keyed.Header {
+		if text := strings.Join(values, " "); strings.Contains(text, "canary") || strings.HasPrefix(name, "Anthropic-") || strings.HasPrefix(name, "X-Claude-") || name == "X-App" {
+			t.Errorf("the other vendor was sent %s: %s", name, text)
+		}
+	}
+	seen := asked(e, "claude-seat")
+	if a := e.Chat(0, "claude", false); a.Status != 200 || asked(e, "claude-seat") != seen {
+		t.Errorf("status %d, the seat was asked %d times more: %s", a.Status, asked(e, "claude-seat")-seen, a.Body)
+	}
+	a := e.Chat(0, "only-seats", false)
+	if a.Status != 400 || !strings.Contains(string(a.Body), "endpoint_not_supported") {
+		t.Errorf("over subscriptions only: status %d: %s", a.Status, a.Body)
+	}
+}
+
+// What another vendor's model thought is not sent to the caller's own vendor, which
+// would refuse it for its signature. All else goes byte for byte.
+func TestThoughtsOfAnotherVendorStayOut(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	first, second, _ := crossing(e, "thinks", "anthropic", "openai")
+	e.Live()
+	e.Provider.Script(first, provider.Behavior{Status: 503, Times: 1}, provider.Behavior{})
+	e.Provider.Script(second, provider.Behavior{Body: `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.","content":"Yes."},"finish_reason":"stop"}]}`})
+	header := map[string]string{"Anthropic-Version": "2023-06-01"}
+	start := `{"model":"thinks","max_tokens":4000,"thinking":{"type":"enabled","budget_tokens":2000}, "x":1.50,"messages":[{"role":"user","content":"Really?"}`
+	a := e.Call(0, "/v1/messages", start+"]}", header)
+	var answer struct{ Content json.RawMessage }
+	if err := json.Unmarshal(a.Body, &answer); err != nil || a.Status != 200 || attempt(a) != "2" || !strings.Contains(string(answer.Content), "Hm.") {
+		t.Fatalf("status %d, attempt %s: %s", a.Status, attempt(a), a.Body)
+	}
+	next := fmt.Sprintf(`%s,{"role":"assistant","content":%s},{"role":"user","content":"Sure?"}]}`, start, answer.Content)
+	if a = e.Call(0, "/v1/messages", next, header); a.Status != 200 || attempt(a) != "1" {
+		t.Fatalf("status %d, attempt %s: %s", a.Status, attempt(a), a.Body)
+	}
+	body := string(last(t, e, first).Body)
+	if strings.Contains(body, "Hm.") || !strings.Contains(body, "Yes.") || !strings.Contains(body, `"x":1.50`) || !strings.Contains(body, `"budget_tokens":2000`) {
+		t.Errorf("its own vendor got %s", body)
 	}
 }
