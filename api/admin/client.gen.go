@@ -196,7 +196,8 @@ type ClientInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+	// a target of another dialect is taken to have words for all of it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -211,7 +212,8 @@ type ClientInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+	// a target of another dialect is taken to have words for all of it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -630,7 +632,8 @@ func (c *Client) ClassifyResult(ctx context.Context, body ClassifyResultJSONRequ
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+// a target of another dialect is taken to have words for all of it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -655,7 +658,8 @@ func (c *Client) ExplainRequestWithBody(ctx context.Context, contentType string,
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+// a target of another dialect is taken to have words for all of it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2297,7 +2301,8 @@ type ClientWithResponsesInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+	// a target of another dialect is taken to have words for all of it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2312,7 +2317,8 @@ type ClientWithResponsesInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+	// a target of another dialect is taken to have words for all of it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4899,7 +4905,8 @@ func (c *ClientWithResponses) ClassifyResultWithResponse(ctx context.Context, bo
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+// a target of another dialect is taken to have words for all of it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -4920,7 +4927,8 @@ func (c *ClientWithResponses) ExplainRequestWithBodyWithResponse(ctx context.Con
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
+// a target of another dialect is taken to have words for all of it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

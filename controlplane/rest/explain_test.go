@@ -98,8 +98,11 @@ func TestExplain(t *testing.T) {
 			[]string{"1 gpt-5 tried connection->broke_off failure of all_users cools 0", "2 gpt-4 not_reached", "broke_off 200 by 1 origin <nil>"}},
 		"ErrorInContent": {fields{"stream": true, "answers": []any{at(1, fields{"phase": "content", "body": `{"error":{"message":"x"}}`})}},
 			[]string{"1 gpt-5 tried server_error->broke_off failure of all_users cools 0", "2 gpt-4 not_reached", "broke_off 200 by 1 origin <nil>"}},
-		"OtherDialect": {fields{"endpoint": "messages"}, []string{"1 gpt-5 skipped dialect_not_supported", "2 gpt-4 skipped dialect_not_supported",
-			"failed 400 by <nil> origin gateway endpoint_not_supported"}},
+		"OtherDialect": {fields{"endpoint": "messages"}, []string{"1 gpt-5 tried ok->served", "2 gpt-4 not_reached", "served 200 by 1 origin <nil>"}},
+		"OtherDialectIsReadInItsOwn": {fields{"endpoint": "messages", "answers": []any{
+			at(1, fields{"status": 200, "body": `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}]}`}),
+			at(2, fields{"status": 200, "body": `{"choices":[{"message":{"role":"assistant","content":"x"}}]}`})}},
+			[]string{"1 gpt-5 tried bad_answer->next_target failure of all_users cools 0", "2 gpt-4 tried ok->served", "served 200 by 2 origin <nil>"}},
 		"Responses":             {fields{"endpoint": "responses"}, []string{"1 gpt-5 tried ok->served", "2 gpt-4 not_reached", "served 200 by 1 origin <nil>"}},
 		"UnknownModel":          {fields{"model": "nothing"}, []string{"refused 404 by <nil> origin gateway model_not_found"}},
 		"AnswersOfUnknownModel": {fields{"model": "nothing", "answers": []any{at(9, fields{"status": 503})}}, []string{"refused 404 by <nil> origin gateway model_not_found"}},

@@ -142,8 +142,8 @@ func classOf(e Evidence, said llm.Said) Class {
 	return statusClass(e.Status)
 }
 
-// WholeCause is what is wrong with a 2xx that was read to its end, in the dialect of
-// the request; streamed is whether the caller asked for a stream, which a whole answer
+// WholeCause is what is wrong with a 2xx that was read to its end, in the dialect that
+// the target was asked in; streamed is whether the caller asked for a stream, which a whole answer
 // is not.
 func WholeCause(d llm.Dialect, streamed bool, body []byte) Cause {
 	switch kind := d.ReadAnswer(body); {

@@ -10,8 +10,8 @@ package decide
 // error's attempt list and the admin API show the same words.
 type Reason string
 
-// Reasons a target is skipped. The first five are not failures and end only when
-// the configuration changes.
+// Reasons a target is skipped. The first six are not failures and end only when
+// the configuration changes, the seventh only when the request does.
 const (
 	TargetDisabled        Reason = "target_disabled"
 	ProviderDisabled      Reason = "provider_disabled"
@@ -19,6 +19,7 @@ const (
 	ProviderNotServing    Reason = "provider_not_serving"
 	NotSupported          Reason = "not_supported" // this node cannot speak to that family yet
 	WrongDialect          Reason = "dialect_not_supported"
+	CannotTranslate       Reason = "cannot_translate" // the target speaks another dialect, which has no words for the request
 	CoolingDown           Reason = "cooling_down"
 	Recovering            Reason = "recovering"         // all probe slots are taken
 	returning             Reason = "returning"          // recovered a moment ago, and not this request's turn yet
@@ -27,11 +28,11 @@ const (
 	CredentialRejected    Reason = "credential_rejected" // cooling down because the provider rejected it
 )
 
-// configured reports whether the reason lies in the configuration: no waiting
-// will make the target serve.
+// configured reports whether the reason lies in the configuration or the request: no
+// waiting will make the target serve.
 func (r Reason) configured() bool {
 	switch r {
-	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, WrongDialect:
+	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, WrongDialect, CannotTranslate:
 		return true
 	}
 	return false

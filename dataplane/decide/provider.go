@@ -198,6 +198,36 @@ func dialectsOf(p *node.Provider) []llm.Dialect {
 	return []llm.Dialect{llm.Chat}
 }
 
+// crossings are the dialects that a target is asked in where it does not take the
+// caller's, the best first: more providers take chat well than responses.
+var crossings = [...]llm.Dialect{llm.Chat, llm.Messages, llm.Responses}
+
+// Dialect is what to ask the target in when the caller speaks from: that, or where the
+// provider does not take it a dialect of the provider's own, into which the request is
+// then translated; false: the target cannot be asked. A passthrough target gets what its
+// own tool sends and nothing else.
+func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
+	if t.Provider.Endpoints[from] != nil {
+		return from, true
+	}
+	if t.Passthrough() {
+		return llm.NoDialect, false
+	}
+	for _, d := range crossings {
+		if t.Provider.Endpoints[d] != nil {
+			return d, true
+		}
+	}
+	return llm.NoDialect, false
+}
+
+// Model is what is known of the target's model where a request is translated for it.
+func (t *Target) Model() llm.Model {
+	m := llm.KnownModel(t.UpstreamModel)
+	m.Caches = t.Provider.Base != nil && t.Provider.Base.Hostname() == "openrouter.ai"
+	return m
+}
+
 // modelAPIFamily is which API a custom endpoint has.
 func modelAPIFamily(settings json.RawMessage) string {
 	var s struct {

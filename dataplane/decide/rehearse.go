@@ -81,7 +81,7 @@ func (q *Question) own(route *Route) Own {
 	return Own{}
 }
 
-// Rehearse walks a route as a request would. Nothing is asked and nothing noted: the
+// Rehearse walks a route as a request would that every dialect has words for. Nothing is asked and nothing noted: the
 // board's records stay as they are. Time passes only by waits and timeouts. Of chances
 // the request has the best: a target whose traffic is still returning takes it.
 func Rehearse(route *Route, q Question) Rehearsal {
@@ -146,7 +146,8 @@ func (q *Question) attempt(t *Target, e Evidence) (v Verdict, took time.Duration
 		}
 	}
 	if good := e.Status >= 200 && e.Status < 300; good && e.Cause == NoCause && e.Phase == Answered && e.Body != nil {
-		if e.Cause = WholeCause(q.Dialect, q.Stream, e.Body); e.Cause == NotAnAnswer {
+		to, _ := t.Dialect(q.Dialect)
+		if e.Cause = WholeCause(to, q.Stream, e.Body); e.Cause == NotAnAnswer {
 			e.Body = nil
 		}
 	}

@@ -117,8 +117,13 @@ func TestRehearse(t *testing.T) {
 			r.Targets[1].Health.Cell.Own(happened{0, node.HealthRateLimited, 0, 1}.event())
 		}, says([]int{429, 500}, []int{200}), Served,
 			[]string{"1 rate_limited->1 server_error->0 failure cools 0s own false", "2 probe ok->2 probe_ok cools 0s own false"}},
-		"WrongDialect": {func(r *Route) { r.Targets[0].Provider.Endpoints = takes(llm.Messages) }, says(nil, []int{200}), Served,
+		"NoDialect": {func(r *Route) { r.Targets[0].Provider.Endpoints = takes() }, says(nil, []int{200}), Served,
 			[]string{"1 skipped dialect_not_supported", "2 ok->2"}},
+		"OtherDialect": {func(r *Route) { r.Targets[0].Provider.Endpoints = takes(llm.Messages) }, says([]int{503}, []int{200}), Served,
+			[]string{"1 server_error->0 failure cools 0s own false", "2 ok->2"}},
+		"OtherDialectOfASubscription": {func(r *Route) {
+			r.Targets[0].Provider.Endpoints, r.Targets[0].Provider.Auth = takes(llm.Messages), ClaudeOAuth
+		}, says(nil, []int{200}), Served, []string{"1 skipped dialect_not_supported", "2 ok->2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,6 +195,25 @@ func TestRehearseReadsAnswers(t *testing.T) {
 		}})
 		if class := got.Steps[0].Tries[0].Verdict.Class; class != c.want {
 			t.Errorf("%s: got %s, want %s", name, class, c.want)
+		}
+	}
+}
+
+// A target of another dialect is judged by its own words.
+func TestRehearseReadsAnswersOfAnotherDialect(t *testing.T) {
+	t.Parallel()
+	r := route(1)
+	r.Targets[0].Provider.Endpoints = takes(llm.Messages)
+	for body, want := range map[string]Class{
+		`{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}]}`: Succeeded,
+		`{"choices":[{"message":{"role":"assistant","content":"x"}}]}`:                 BadAnswer,
+		`{"type":"error","error":{"type":"overloaded_error","message":"x"}}`:           Overloaded,
+	} {
+		got := Rehearse(r, Question{Dialect: llm.Chat, Now: now, Answer: func(*Target, int) Evidence {
+			return Evidence{Phase: Answered, Status: 200, Body: []byte(body)}
+		}})
+		if class := got.Steps[0].Tries[0].Verdict.Class; class != want {
+			t.Errorf("%s: got %s, want %s", body, class, want)
 		}
 	}
 }

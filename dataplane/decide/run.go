@@ -38,13 +38,14 @@ const (
 type Run struct {
 	route    *Route
 	dialect  llm.Dialect
-	seed     uint64    // derived from the request; the only source of chance
-	own      Own       // the caller's own credential
-	missing  Vendor    // of a passthrough target that was reached without one of its own
-	at       int       // the target to look at next
-	later    []*Target // targets whose traffic is still returning: asked if no other serves
-	tries    int       // of the current target
-	Failed   int       // targets tried in vain
+	seed     uint64           // derived from the request; the only source of chance
+	own      Own              // the caller's own credential
+	cannot   *llm.CannotError // why the first target that could not be asked could not
+	missing  Vendor           // of a passthrough target that was reached without one of its own
+	at       int              // the target to look at next
+	later    []*Target        // targets whose traffic is still returning: asked if no other serves
+	tries    int              // of the current target
+	Failed   int              // targets tried in vain
 	Attempts []Attempt
 }
 
@@ -132,6 +133,16 @@ func (r *Run) Pass(t *Target, now time.Time) {
 	r.skipped(t, Recovering, time.Second)
 }
 
+// Refuse notes that the target Next gave is not asked, for the request cannot be put in
+// its dialect: what says why.
+func (r *Run) Refuse(t *Target, what *llm.CannotError) {
+	r.skipped(t, CannotTranslate, 0)
+	r.Attempts[len(r.Attempts)-1].Message = bounded(what.Error())
+	if r.cannot == nil {
+		r.cannot = what
+	}
+}
+
 // Cooling reports whether the target cools down now, for everyone or for the caller. What
 // was admitted and then had to wait (for a probe slot, for a rate limit to pass) asks
 // before it sends: nothing is sent to a target that cools down.
@@ -166,7 +177,7 @@ func (r *Run) unfit(t *Target) Reason {
 	if t.Unservable != "" {
 		return t.Unservable
 	}
-	if t.Provider.Endpoints[r.dialect] == nil {
+	if _, ok := t.Dialect(r.dialect); !ok {
 		return WrongDialect
 	}
 	return ""
@@ -277,6 +288,7 @@ type Exhausted struct {
 	// 0: waiting does not help.
 	RetryAfter int
 	Code       string
+	Param      string // the request's field at fault, or empty
 	Message    string
 	// Tried is whether any provider was asked: whose error it is.
 	Tried bool
@@ -284,7 +296,7 @@ type Exhausted struct {
 
 // Error is the answer as an error that lists what happened to each target.
 func (e Exhausted) Error(attempts []Attempt) *llm.Error {
-	return &llm.Error{Status: e.Status, Code: e.Code, Message: e.Message, Metadata: map[string]any{"attempts": attempts}}
+	return &llm.Error{Status: e.Status, Code: e.Code, Param: e.Param, Message: e.Message, Metadata: map[string]any{"attempts": attempts}}
 }
 
 // maxRetryAfter bounds what callers are told to wait, in seconds.
@@ -293,7 +305,7 @@ const maxRetryAfter = 300
 // Exhausted says what the caller gets when every target failed or was skipped:
 // 429 if all that could serve are rate-limited, out of quota or cooling down, else
 // the status that every attempt had in common, else 502. Targets that the
-// configuration keeps out count only when there is no other.
+// configuration or the request itself keeps out count only when there is no other.
 func (r *Run) Exhausted() Exhausted {
 	if r.missing != NoVendor {
 		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
@@ -327,6 +339,9 @@ func (r *Run) Exhausted() Exhausted {
 		}
 	}
 	switch {
+	case considered == 0 && r.cannot != nil:
+		e.Status, e.Code, e.Param = http.StatusBadRequest, string(CannotTranslate), r.cannot.Field
+		e.Message = "no target of the route can be asked for this: " + bounded(r.cannot.Error())
 	case considered == 0 && wrongDialect > 0:
 		e.Status, e.Code = http.StatusBadRequest, "endpoint_not_supported"
 		e.Message = "no target of the route can be asked through this endpoint"

@@ -61,7 +61,7 @@ func TestRunTriesInOrderAndSkips(t *testing.T) {
 	t.Parallel()
 	r := route(4)
 	r.Targets[0].Unservable = TargetDisabled
-	r.Targets[2].Provider.Endpoints = takes(llm.Messages)
+	r.Targets[2].Provider.Endpoints = takes()
 	run, asked := walk(r, 0, 503, 0, 200)
 	if diff := cmp.Diff([]int{2, 4}, asked); diff != "" {
 		t.Error(diff)
@@ -102,7 +102,7 @@ func TestExhausted(t *testing.T) {
 		"CoolingAndDisabled": {func(r *Route) { cooling(r, 0, 12); r.Targets[1].Unservable = TargetDisabled }, []int{0, 0}, 429, 12},
 		"AllDisabled":        {func(r *Route) { r.Targets[0].Unservable, r.Targets[1].Unservable = TargetDisabled, ProviderDisabled }, []int{0, 0}, 502, 0},
 		"WrongDialect": {func(r *Route) {
-			r.Targets[0].Provider.Endpoints, r.Targets[1].Provider.Endpoints = takes(llm.Messages), takes(llm.Messages)
+			r.Targets[0].Provider.Endpoints, r.Targets[1].Provider.Endpoints = takes(), takes()
 		}, []int{0, 0}, 400, 0},
 		"RefusedAndFailed": {nil, []int{0, 503}, 502, 0},
 		"FailedAndRefused": {nil, []int{503, 0}, 502, 0},

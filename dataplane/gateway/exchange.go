@@ -27,13 +27,15 @@ type exchange struct {
 	ctx     context.Context // ends when the caller leaves
 	id      string
 	seed    uint64
-	dialect llm.Dialect
-	body    []byte
+	dialect llm.Dialect // the caller's
+	to      llm.Dialect // what the target is asked in
+	body    []byte      // as targets of the dialect are sent it
 	control llm.Control
 	route   *decide.Route
 	run     decide.Run
 	token   string     // the caller's own upstream credential: an Authorization header, or empty
 	own     decide.Own // the same as decisions know it; the credential itself goes to its vendor and nowhere else
+	across  crossing   // what is kept for targets of other dialects
 	started bool       // the caller has been sent a status: no other target may answer
 	patient time.Time  // until when the caller may leave what is written unread
 	values  [8]string  // of the answer's headers, so that they need no allocation each
@@ -152,12 +154,14 @@ func (x *exchange) read() *llm.Error {
 	if refusal != nil {
 		return refusal
 	}
+	written := body
+	body = llm.Native(x.dialect, body)
 	control, err := llm.Scan(body)
 	var scan *llm.ScanError
 	if errors.As(err, &scan) {
 		return &llm.Error{Status: http.StatusBadRequest, Code: "invalid_body", Param: scan.Param, Message: scan.Text}
 	}
-	x.body, x.control = body, control
+	x.body, x.control, x.across.written = body, control, written
 	return nil
 }
 
@@ -260,6 +264,16 @@ func (x *exchange) fail(e *llm.Error, origin string) {
 	x.send(body)
 }
 
+// answerHeader copies what of a provider's headers goes to the caller. contentType is
+// that of an answer which was translated.
+func (x *exchange) answerHeader(from http.Header, passthrough bool, contentType string) {
+	if x.across.now != nil {
+		upstream.CrossedHeader(x.w.Header(), from, contentType)
+		return
+	}
+	upstream.AnswerHeader(x.w.Header(), from, passthrough)
+}
+
 // exhausted answers when no target served, with what happened to each.
 func (x *exchange) exhausted(e decide.Exhausted) {
 	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
@@ -277,7 +291,7 @@ func (x *exchange) exhausted(e decide.Exhausted) {
 // tools recover by its wording.
 func (x *exchange) passOn(a *answer) {
 	header := x.w.Header()
-	upstream.AnswerHeader(header, a.header, a.passthrough)
+	x.answerHeader(a.header, a.passthrough, "application/json")
 	x.set(headerErrorOrigin, originProvider)
 	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
 	if header["Request-Id"] == nil {

@@ -188,6 +188,10 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 			h.exhausted(x)
 			return
 		}
+		if !x.prepare(target) {
+			admission.Release()
+			continue
+		}
 		if admission.Probing() && (!h.cfg.Health.Reserve(x.ctx, target, &admission) || x.run.Cooling(target, h.cfg.Health.Now())) {
 			admission.Release()
 			x.run.Pass(target, h.cfg.Health.Now())

@@ -44,12 +44,8 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	timer := time.AfterFunc(limit, func() { cancel(upstream.ErrTimedOut) })
 	defer timer.Stop()
 
-	body := upstream.Body(x.control.Splice(x.body, t.UpstreamModel))
-	header := upstream.RequestHeader(x.r.Header)
-	if t.Passthrough() {
-		header = upstream.PassthroughHeader(x.r.Header)
-	}
-	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, x.dialect, header, x.token, x.query(), body)
+	header, body := x.request(t)
+	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, x.to, header, x.token, x.query(), body)
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
@@ -69,10 +65,21 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	return a.whole()
 }
 
+// request is what a target is sent.
+func (x *exchange) request(t *decide.Target) (http.Header, upstream.Body) {
+	switch {
+	case x.across.now != nil:
+		return upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
+	case t.Passthrough():
+		return upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+	}
+	return upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+}
+
 // query is what of the caller's query goes upstream: Anthropic's clients say
 // ?beta=true.
 func (x *exchange) query() string {
-	if x.dialect == llm.Messages {
+	if x.dialect == llm.Messages && x.to == llm.Messages {
 		return x.r.URL.RawQuery
 	}
 	return ""
@@ -114,7 +121,15 @@ func (a *attempt) refusal() (decide.Verdict, *answer) {
 		return a.broken(), nil
 	}
 	// A status is a status, even where its body broke off.
-	return a.verdict(decide.NoCause, body), &answer{a.resp.StatusCode, a.resp.Header, body, a.target.Passthrough()}
+	return a.verdict(decide.NoCause, body), a.answer(body)
+}
+
+// answer is a refusal as the caller may get it; it takes the body over.
+func (a *attempt) answer(body []byte) *answer {
+	if a.across.now != nil {
+		body = a.across.now.Error(a.resp.StatusCode, body)
+	}
+	return &answer{a.resp.StatusCode, a.resp.Header, body, a.target.Passthrough()}
 }
 
 // errorBody reads a refusal's body to its end, where that is near, so that the
@@ -145,14 +160,17 @@ func (a *attempt) whole() (decide.Verdict, *answer) {
 		return a.broken(), nil
 	}
 	body := buf.Bytes()
-	switch cause := decide.WholeCause(a.dialect, a.control.Stream, body); {
+	switch cause := decide.WholeCause(a.to, a.control.Stream, body); {
 	case len(body) > maxJudged, cause == decide.NotAnAnswer:
 		return a.verdict(decide.NotAnAnswer, nil), nil
 	case cause == decide.ErrorInside:
 		// The buffer goes back; what may be passed on must not.
-		return a.verdict(decide.ErrorInside, body), &answer{a.resp.StatusCode, a.resp.Header, bytes.Clone(body), a.target.Passthrough()}
+		return a.verdict(decide.ErrorInside, body), a.answer(bytes.Clone(body))
 	}
-	upstream.AnswerHeader(a.w.Header(), a.resp.Header, a.target.Passthrough())
+	if body, err = a.translated(body); err != nil {
+		return a.verdict(decide.NotAnAnswer, nil), nil
+	}
+	a.answerHeader(a.resp.Header, a.target.Passthrough(), "application/json")
 	a.set("Content-Length", strconv.Itoa(len(body)))
 	a.serve(a.target, a.resp.StatusCode)
 	if !a.send(body) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
-	"github.com/spillway-gateway/spillway/dataplane/upstream"
 )
 
 // stream relays a streaming answer. Events that carry no content are held back,
@@ -19,6 +18,9 @@ import (
 // began with the attempt, so that a header alone does not win time.
 func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
+	if a.across.now != nil {
+		s.foreign = a.across.now.Stream()
+	}
 	defer s.recycle()
 	defer s.quiet()
 	for {
@@ -40,8 +42,10 @@ type relay struct {
 	*attempt
 	framer   *llm.Framer
 	keeper   keeper
-	finished bool      // the answer is complete, though its end marker has not come
-	trail    llm.Trail // what an error event of ours has to go on from
+	finished bool        // the answer is complete, though its end marker has not come
+	foreign  *llm.Stream // where the target speaks another dialect
+	out      []byte      // what foreign gave since the last write
+	trail    llm.Trail   // what an error event of ours has to go on from
 }
 
 func (s *relay) recycle() {
@@ -61,7 +65,10 @@ func (s *relay) take() (over bool, v decide.Verdict) {
 			return over, v
 		}
 	}
-	if s.started || len(s.framer.Taken()) > maxHeld {
+	if s.foreign != nil {
+		s.framer.Release() // what has to be kept of them foreign keeps
+	}
+	if s.started || len(s.pending()) > maxHeld {
 		if !s.forward() {
 			return true, s.callerGone()
 		}
@@ -71,6 +78,9 @@ func (s *relay) take() (over bool, v decide.Verdict) {
 
 // event judges one event and reports whether it ends the stream.
 func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
+	if s.foreign != nil {
+		return s.cross(ev)
+	}
 	var meaning llm.Meaning
 	if s.started {
 		meaning = s.dialect.Outcome(ev)
@@ -115,7 +125,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 
 // commit starts the answer: from here on no other target can.
 func (s *relay) commit() {
-	upstream.AnswerHeader(s.w.Header(), s.resp.Header, s.target.Passthrough())
+	s.answerHeader(s.resp.Header, s.target.Passthrough(), "text/event-stream; charset=utf-8")
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)
@@ -124,15 +134,25 @@ func (s *relay) commit() {
 
 // forward sends the taken events to the caller at once.
 func (s *relay) forward() bool {
-	if len(s.framer.Taken()) == 0 {
+	if len(s.pending()) == 0 {
 		return true
 	}
 	if !s.started {
 		s.commit()
 	}
-	ok := s.tell(s.framer.Taken())
-	s.framer.Release()
+	ok := s.tell(s.pending())
+	if s.out = s.out[:0]; s.foreign == nil {
+		s.framer.Release()
+	}
 	return ok
+}
+
+// pending is what has come for the caller and is not written yet.
+func (s *relay) pending() []byte {
+	if s.foreign != nil {
+		return s.out
+	}
+	return s.framer.Taken()
 }
 
 // tell writes events.
@@ -178,10 +198,17 @@ func (s *relay) end(err error) decide.Verdict {
 	}
 	// An end marker that only lacks its blank line is an end marker. Anything else
 	// that is not whole is dropped: it may be half an event.
-	if ev, ok := s.framer.Rest(); ok && s.started && s.dialect.EndMarker(ev) {
+	if ev, ok := s.framer.Rest(); ok && s.started && s.to.EndMarker(ev) {
+		if s.foreign != nil {
+			_, v := s.cross(ev)
+			return v
+		}
 		s.forward()
 		s.tell([]byte("\n\n"))
 		return s.verdict(decide.NoCause, nil)
+	}
+	if s.foreign != nil {
+		return s.endForeign()
 	}
 	if s.finished {
 		s.tell([]byte("data: [DONE]\n\n"))
@@ -198,6 +225,11 @@ func (s *relay) cut(v decide.Verdict) decide.Verdict {
 	e := llm.Error{Status: http.StatusBadGateway, Code: "upstream_stream_broken", Message: "the provider's stream broke off: " + v.Message}
 	if v.Class == decide.Timeout {
 		e.Status, e.Code = http.StatusGatewayTimeout, "upstream_stream_timeout"
+	}
+	if s.foreign != nil {
+		s.out = append(s.out, s.foreign.Fail(&e)...)
+		s.forward()
+		return v
 	}
 	s.tell(s.dialect.ErrorEvent(&e, s.id, &s.trail))
 	return v

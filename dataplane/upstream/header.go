@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
 // Headers of a caller that reach a provider with a stored credential. All others
@@ -36,6 +38,28 @@ func RequestHeader(in http.Header) http.Header {
 		out["Content-Type"] = []string{"application/json"}
 	}
 	return out
+}
+
+// CrossingHeader is RequestHeader for a provider that is asked in another dialect than
+// the caller's: nothing that the caller's tool says to its own vendor goes along, and
+// the body is the gateway's.
+func CrossingHeader(in http.Header, to llm.Dialect) http.Header {
+	out := RequestHeader(in)
+	for name := range out {
+		if ofVendor(name) {
+			delete(out, name)
+		}
+	}
+	out["Content-Type"] = []string{"application/json"}
+	if to == llm.Messages {
+		out["Anthropic-Version"] = []string{"2023-06-01"} // the only one there is
+	}
+	return out
+}
+
+// ofVendor reports whether a header is between one vendor and its own clients.
+func ofVendor(name string) bool {
+	return strings.HasPrefix(name, "Anthropic-") || strings.HasPrefix(name, "Openai-")
 }
 
 // withoutOAuth leaves out the betas that go with a caller's own subscription token:
@@ -126,4 +150,17 @@ func AnswerHeader(dst, src http.Header, passthrough bool) {
 			dst[name] = v
 		}
 	}
+}
+
+// CrossedHeader is AnswerHeader for an answer that was translated, which comes with a
+// content type of its own: what one vendor tells its own clients stays here. Rate limits
+// are the exception, since callers wait by them.
+func CrossedHeader(dst, src http.Header, contentType string) {
+	AnswerHeader(dst, src, false)
+	for name := range dst {
+		if ofVendor(name) && !strings.HasPrefix(name, "Anthropic-Ratelimit-") {
+			delete(dst, name)
+		}
+	}
+	dst["Content-Type"] = []string{contentType}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/node"
@@ -232,5 +233,40 @@ func TestAnswerHeaderIsAnAllowList(t *testing.T) {
 		if len(dst) != want {
 			t.Errorf("passthrough %v: got %v", passthrough, dst)
 		}
+	}
+}
+
+// What a tool says to its own vendor, and a vendor to its own tools, stays between them
+// where the other side speaks another dialect.
+func TestHeadersOfVendorsDoNotCross(t *testing.T) {
+	t.Parallel()
+	in := http.Header{}
+	for _, name := range []string{"Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "User-Agent", "Authorization", "Content-Type", "X-Stainless-Lang"} {
+		in.Set(name, "x")
+	}
+	for to, want := range map[llm.Dialect]http.Header{
+		llm.Chat:     {"User-Agent": {"x"}, "Content-Type": {"application/json"}},
+		llm.Messages: {"User-Agent": {"x"}, "Content-Type": {"application/json"}, "Anthropic-Version": {"2023-06-01"}},
+	} {
+		if diff := cmp.Diff(want, CrossingHeader(in, to)); diff != "" {
+			t.Errorf("to %s (-want +got):\n%s", to, diff)
+		}
+	}
+	if in.Get("Anthropic-Version") != "x" || in.Get("Content-Type") != "x" {
+		t.Error("the caller's own header was changed")
+	}
+	src := http.Header{}
+	kept := []string{"Request-Id", "X-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry", "X-Ratelimit-Limit-Tokens", "Anthropic-Ratelimit-Requests-Limit"}
+	for _, name := range append(kept, "Content-Type", "Openai-Version", "Openai-Model", "Openai-Processing-Ms", "Anthropic-Ratelimit-Unified-Status", "X-Codex-Turn-State", "Set-Cookie") {
+		src.Set(name, "x")
+	}
+	want := http.Header{"Content-Type": {"text/event-stream"}, "X-Bd-Request-Id": {"r"}}
+	for _, name := range kept {
+		want.Set(name, "x")
+	}
+	dst := http.Header{"X-Bd-Request-Id": {"r"}}
+	CrossedHeader(dst, src, "text/event-stream")
+	if diff := cmp.Diff(want, dst); diff != "" {
+		t.Errorf("back (-want +got):\n%s", diff)
 	}
 }

@@ -146,6 +146,15 @@ func TestExplainIsWhatHappens(t *testing.T) {
 		"inside-400":  {first: cause(provider.Behavior{Body: tooLong}, map[string]any{"status": 200, "body": tooLong}), second: good, whole: true, chat: true},
 		"cut-content": {first: cause(provider.Behavior{CutAfter: 8, Tokens: 20}, map[string]any{"phase": "content", "cause": "connection"}), second: good, stream: true},
 	}
+	// Between vendors: the first target takes the caller's dialect, the second does not.
+	across := map[string]struct{ first, second answer }{
+		"across-503":         {status(503, "{}", nil), good},
+		"across-503-429":     {status(503, "{}", nil), limited},
+		"across-503-400":     {status(503, "{}", nil), status(400, failed("invalid_request_error", "max_tokens"), nil)},
+		"across-html-reset":  {cause(html, map[string]any{"cause": "bad_answer"}), cause(provider.Behavior{Reset: true}, map[string]any{"cause": "connection"})},
+		"across-503-content": {status(503, "{}", nil), cause(provider.Behavior{CutAfter: 8, Tokens: 20}, map[string]any{"phase": "content", "cause": "connection"})},
+		"across-503-event":   {status(503, "{}", nil), cause(provider.Behavior{ErrorType: "overloaded_error"}, map[string]any{"phase": "stream", "body": `{"error":{"type":"overloaded_error","message":"Overloaded"}}`})},
+	}
 	type request struct {
 		name, route, family, endpoint string
 		stream                        bool
@@ -187,6 +196,25 @@ func TestExplainIsWhatHappens(t *testing.T) {
 			}
 			r.question = map[string]any{"model": route, "endpoint": r.endpoint, "stream": w.stream, "answers": answers}
 			requests = append(requests, r)
+		}
+	}
+	endpoints := map[string]string{"openai": "chat_completions", "anthropic": "messages", responses: "responses"}
+	for _, w := range crossings {
+		for name, c := range across {
+			if !w.stream && (strings.HasSuffix(name, "content") || strings.HasSuffix(name, "event")) {
+				continue
+			}
+			route := strings.ToLower(w.name + "-" + name)
+			first, second, _ := crossing(e, route, w.native, w.other)
+			answers := []map[string]any{}
+			for i, a := range []answer{c.first, c.second} {
+				e.Provider.Script([]string{first, second}[i], a.real)
+				for _, s := range a.simulated {
+					answers = append(answers, map[string]any{"status": s["status"], "body": s["body"], "headers": s["headers"], "phase": s["phase"], "cause": s["cause"], "position": i + 1})
+				}
+			}
+			question := map[string]any{"model": route, "endpoint": endpoints[w.family], "stream": w.stream, "answers": answers}
+			requests = append(requests, request{w.name + "/" + name, route, w.family, endpoints[w.family], w.stream, question})
 		}
 	}
 	e.Live()

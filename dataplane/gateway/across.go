@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// crossing is what a request keeps so that it can be asked of targets of other
+// dialects. It is read when the first of them comes up, and not before.
+type crossing struct {
+	written []byte // the body as the caller wrote it
+	request *llm.Request
+	cannot  *llm.CannotError // why it cannot be read
+	now     *llm.Translation // for the target that is being tried; nil where it takes the caller's dialect
+}
+
+// prepare makes the request ready for a target, and reports whether it can be asked. If
+// not, that is noted: another may have the words.
+func (x *exchange) prepare(t *decide.Target) bool {
+	x.across.now = nil
+	if x.to, _ = t.Dialect(x.dialect); x.to == x.dialect {
+		return true
+	}
+	if err := x.translate(t); err != nil {
+		x.run.Refuse(t, err)
+		return false
+	}
+	return true
+}
+
+func (x *exchange) translate(t *decide.Target) *llm.CannotError {
+	c := &x.across
+	if c.request == nil && c.cannot == nil {
+		var err error
+		c.request, err = llm.Parse(x.dialect, c.written)
+		c.cannot = cannot(err)
+	}
+	if c.cannot != nil {
+		return c.cannot
+	}
+	var err error
+	c.now, err = c.request.Translate(llm.Hop{To: x.to, Model: t.Model(), ID: x.id, Now: time.Now().Unix()})
+	return cannot(err)
+}
+
+// cannot is the error as what it always is.
+func cannot(err error) *llm.CannotError {
+	var e *llm.CannotError
+	if err != nil && !errors.As(err, &e) {
+		e = &llm.CannotError{Reason: err.Error()}
+	}
+	return e
+}
+
+// translated is a whole answer as the caller gets it. The error says that it is none.
+func (a *attempt) translated(body []byte) ([]byte, error) {
+	if a.across.now == nil {
+		return body, nil
+	}
+	body, _, err := a.across.now.Answer(body)
+	return body, err
+}
+
+// cross is event for a stream in another dialect than the caller's.
+func (s *relay) cross(ev llm.Event) (over bool, v decide.Verdict) {
+	out, meaning := s.foreign.Event(ev)
+	switch meaning {
+	case llm.Failed:
+		if v = s.verdict(decide.ErrorInside, ev.Data); !s.started && v.Failover {
+			return true, v // out is dropped
+		}
+		s.out = append(s.out, out...)
+		s.forward()
+		v.Committed = true
+		return true, v
+	case llm.Garbled:
+		return true, s.cut(s.verdict(decide.NotAnAnswer, nil))
+	}
+	if s.out = append(s.out, out...); len(s.out) > 0 && !s.started {
+		s.commit()
+	}
+	if meaning == llm.Done {
+		return true, s.done()
+	}
+	return false, v
+}
+
+// endForeign ends a stream in another dialect whose bytes ended without its end.
+func (s *relay) endForeign() decide.Verdict {
+	out, whole := s.foreign.End()
+	if !whole {
+		return s.cut(s.verdict(decide.Broken, nil))
+	}
+	s.out = append(s.out, out...)
+	if !s.forward() {
+		return s.callerGone()
+	}
+	return s.verdict(decide.NoCause, nil)
+}
