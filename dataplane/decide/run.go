@@ -84,6 +84,9 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 	}
 }
 
+// chance is the request's own number of 0 to 1.
+func (r *Run) chance() float64 { return float64(r.seed>>11) / (1 << 53) }
+
 // look is the next target of the route, and the request's chance with it. Those whose
 // traffic is still returning come last, and then for certain: a healthy target is
 // better than none.
@@ -91,7 +94,7 @@ func (r *Run) look() (t *Target, chance float64, ok bool) {
 	if r.at < len(r.route.Targets) {
 		t = r.route.Targets[r.at]
 		r.at++
-		return t, float64(r.seed>>11) / (1 << 53), true
+		return t, r.chance(), true
 	}
 	if len(r.later) == 0 {
 		return nil, 0, false
