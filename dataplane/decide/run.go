@@ -41,6 +41,7 @@ type Run struct {
 	seed     uint64    // derived from the request; the only source of chance
 	own      Own       // the caller's own credential
 	missing  Vendor    // of a passthrough target that was reached without one of its own
+	embeds   string    // the only upstream model that may answer, for embeddings
 	at       int       // the target to look at next
 	later    []*Target // targets whose traffic is still returning: asked if no other serves
 	tries    int       // of the current target
@@ -50,7 +51,11 @@ type Run struct {
 
 // NewRun starts at the first target. own is the caller's own upstream credential.
 func NewRun(route *Route, dialect llm.Dialect, seed uint64, own Own) Run {
-	return Run{route: route, dialect: dialect, seed: seed, own: own}
+	r := Run{route: route, dialect: dialect, seed: seed, own: own}
+	if dialect == llm.Embeddings {
+		r.embeds = route.embeds()
+	}
+	return r
 }
 
 // Next finds the next target that may be tried now, and notes the ones it skips.
@@ -171,6 +176,9 @@ func (r *Run) unfit(t *Target) Reason {
 	}
 	if t.Provider.Endpoints[r.dialect] == nil {
 		return WrongDialect
+	}
+	if r.embeds != "" && t.UpstreamModel != r.embeds {
+		return OtherEmbeddingModel
 	}
 	return ""
 }

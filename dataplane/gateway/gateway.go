@@ -87,6 +87,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.countTokens(w, r)
 	case "/v1/responses":
 		h.responses(w, r)
+	case "/v1/embeddings":
+		h.generate(w, r, llm.Embeddings)
 	case "/v1/models":
 		h.models(w, r, "")
 	case "/healthz":

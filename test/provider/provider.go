@@ -70,6 +70,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.handle(always(chat{}), model))
+	mux.HandleFunc("POST /v1/embeddings", s.handle(always(embeddings{}), model))
 	mux.HandleFunc("POST /v1/responses", s.handle(always(responses{}), model))
 	mux.HandleFunc("POST "+codexPath, s.handle(always(codex{}), model))
 	mux.HandleFunc("POST /v1/messages", s.handle(always(messages{}), model))
