@@ -17,19 +17,25 @@ func TestEmbeddingsStayWithOneModel(t *testing.T) {
 		prepare func(*Route)
 		want    []string // what becomes of the targets, each of which fails
 		status  int
+		after   int // Retry-After
 	}{
-		"AllFail": {func(*Route) {}, []string{"1 server_error", "2 different_embedding_model", "3 server_error", "4 different_embedding_model"}, 503},
+		"AllFail": {func(*Route) {}, []string{"1 server_error", "2 different_embedding_model", "3 server_error", "4 different_embedding_model"}, 503, 0},
+		"AllCool": {func(r *Route) {
+			for _, i := range []int{0, 2} {
+				r.Targets[i].Health.Cell.Own(happened{0, node.HealthRateLimited, 0, 20}.event())
+			}
+		}, []string{"1 cooling_down", "2 different_embedding_model", "3 cooling_down", "4 different_embedding_model"}, 429, 20},
 		"FirstCools": {func(r *Route) { r.Targets[0].Health.Cell.Own(happened{0, node.HealthRateLimited, 0, 20}.event()) },
-			[]string{"1 cooling_down", "2 different_embedding_model", "3 server_error", "4 different_embedding_model"}, 503},
+			[]string{"1 cooling_down", "2 different_embedding_model", "3 server_error", "4 different_embedding_model"}, 503, 0},
 		"FirstDisabled": {func(r *Route) { r.Targets[0].Unservable = TargetDisabled },
-			[]string{"1 target_disabled", "2 server_error", "3 different_embedding_model", "4 server_error"}, 503},
+			[]string{"1 target_disabled", "2 server_error", "3 different_embedding_model", "4 server_error"}, 503, 0},
 		"FirstTakesNone": {func(r *Route) { r.Targets[0].Provider.Endpoints = takes(llm.Messages) },
-			[]string{"1 dialect_not_supported", "2 server_error", "3 different_embedding_model", "4 server_error"}, 503},
+			[]string{"1 dialect_not_supported", "2 server_error", "3 different_embedding_model", "4 server_error"}, 503, 0},
 		"NoneTakes": {func(r *Route) {
 			for _, t := range r.Targets {
 				t.Provider.Endpoints = takes(llm.Chat)
 			}
-		}, []string{"1 dialect_not_supported", "2 dialect_not_supported", "3 dialect_not_supported", "4 dialect_not_supported"}, 400},
+		}, []string{"1 dialect_not_supported", "2 dialect_not_supported", "3 dialect_not_supported", "4 dialect_not_supported"}, 400, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,8 +61,8 @@ func TestEmbeddingsStayWithOneModel(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if e.Status != c.status {
-				t.Errorf("got status %d, want %d", e.Status, c.status)
+			if e.Status != c.status || e.RetryAfter != c.after {
+				t.Errorf("got status %d after %d s, want %d after %d s", e.Status, e.RetryAfter, c.status, c.after)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestWouldIsWhatNextFinds(t *testing.T) {
 				target.Health.Cell.Own(happened{-60, node.HealthRateLimited, -60, 30}.event())
 			case "Returning":
 				h := target.Health.Health()
-				h.ramp, h.until = true, at.Add(-time.Second)
+				h.ramp, h.healed = true, at.Add(-time.Second)
 				target.Health.now.Store(&h)
 			case "Disabled":
 				target.Unservable = TargetDisabled
@@ -38,7 +38,7 @@ func TestWouldIsWhatNextFinds(t *testing.T) {
 		if rapid.Bool().Draw(t, "own") {
 			own = Own{Vendor: Claude, Hash: "h"}
 		}
-		seed := rapid.Uint64().Draw(t, "seed")
+		seed := rapid.Uint64().Draw(t, "seed") * 0x9e3779b97f4a7c15 // else most are small: a chance of nearly 0
 		asked := NewRun(r, llm.Chat, seed, own)
 		would := asked.Would(at)
 		if len(asked.Attempts) != 0 || asked.at != 0 {
