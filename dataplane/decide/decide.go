@@ -20,19 +20,22 @@ const (
 	NotSupported          Reason = "not_supported" // this node cannot speak to that family yet
 	WrongDialect          Reason = "dialect_not_supported"
 	CannotTranslate       Reason = "cannot_translate" // the target speaks another dialect, which has no words for the request
-	CoolingDown           Reason = "cooling_down"
-	Recovering            Reason = "recovering"         // all probe slots are taken
-	returning             Reason = "returning"          // recovered a moment ago, and not this request's turn yet
-	CredentialMissing     Reason = "credential_missing" // a passthrough target, and the caller brought no token
-	CredentialCooling     Reason = "credential_cooling_down"
-	CredentialRejected    Reason = "credential_rejected" // cooling down because the provider rejected it
+	// OtherEmbeddingModel is for targets whose vectors cannot be compared with those that
+	// the route's callers already have.
+	OtherEmbeddingModel Reason = "different_embedding_model"
+	CoolingDown         Reason = "cooling_down"
+	Recovering          Reason = "recovering"         // all probe slots are taken
+	returning           Reason = "returning"          // recovered a moment ago, and not this request's turn yet
+	CredentialMissing   Reason = "credential_missing" // a passthrough target, and the caller brought no token
+	CredentialCooling   Reason = "credential_cooling_down"
+	CredentialRejected  Reason = "credential_rejected" // cooling down because the provider rejected it
 )
 
 // configured reports whether the reason lies in the configuration or the request: no
 // waiting will make the target serve.
 func (r Reason) configured() bool {
 	switch r {
-	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, WrongDialect, CannotTranslate:
+	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, WrongDialect, CannotTranslate, OtherEmbeddingModel:
 		return true
 	}
 	return false

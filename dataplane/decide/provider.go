@@ -148,6 +148,8 @@ func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
 			u.Path = path + "/chat/completions"
 		case llm.Responses:
 			u.Path = path + "/responses"
+		case llm.Embeddings:
+			u.Path = path + "/embeddings"
 		case llm.Messages:
 			// People write Anthropic's address with and without "/v1".
 			u.Path = strings.TrimSuffix(written, "/v1") + "/v1/messages"
@@ -175,7 +177,8 @@ var knownPaths = map[string]string{
 }
 
 // dialectsOf are the dialects that a provider takes. A ChatGPT plan has no chat
-// completions.
+// completions. Who is compatible with OpenAI's chat is taken to be so with its embeddings:
+// which models a vendor has is the vendor's to say, and its 404 harms nobody.
 func dialectsOf(p *node.Provider) []llm.Dialect {
 	switch p.Family {
 	case "anthropic":
@@ -186,16 +189,16 @@ func dialectsOf(p *node.Provider) []llm.Dialect {
 		if p.AuthType == "codex_oauth" {
 			return []llm.Dialect{llm.Responses}
 		}
-		return []llm.Dialect{llm.Chat, llm.Responses}
+		return []llm.Dialect{llm.Chat, llm.Responses, llm.Embeddings}
 	case "custom":
 		switch modelAPIFamily(p.Settings) {
 		case "anthropic":
 			return []llm.Dialect{llm.Messages}
 		case "openai_responses":
-			return []llm.Dialect{llm.Chat, llm.Responses}
+			return []llm.Dialect{llm.Chat, llm.Responses, llm.Embeddings}
 		}
 	}
-	return []llm.Dialect{llm.Chat}
+	return []llm.Dialect{llm.Chat, llm.Embeddings}
 }
 
 // crossings are the dialects that a target is asked in where it does not take the
@@ -210,7 +213,7 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 	if t.Provider.Endpoints[from] != nil {
 		return from, true
 	}
-	if t.Passthrough() {
+	if t.Passthrough() || from == llm.Embeddings { // vectors are no conversation
 		return llm.NoDialect, false
 	}
 	for _, d := range crossings {

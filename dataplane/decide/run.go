@@ -42,6 +42,7 @@ type Run struct {
 	own      Own              // the caller's own credential
 	cannot   *llm.CannotError // why the first target that could not be asked could not
 	missing  Vendor           // of a passthrough target that was reached without one of its own
+	embeds   string           // the only upstream model that may answer, for embeddings
 	at       int              // the target to look at next
 	later    []*Target        // targets whose traffic is still returning: asked if no other serves
 	tries    int              // of the current target
@@ -51,7 +52,11 @@ type Run struct {
 
 // NewRun starts at the first target. own is the caller's own upstream credential.
 func NewRun(route *Route, dialect llm.Dialect, seed uint64, own Own) Run {
-	return Run{route: route, dialect: dialect, seed: seed, own: own}
+	r := Run{route: route, dialect: dialect, seed: seed, own: own}
+	if dialect == llm.Embeddings {
+		r.embeds = route.embeds()
+	}
+	return r
 }
 
 // Next finds the next target that may be tried now, and notes the ones it skips.
@@ -85,6 +90,9 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 	}
 }
 
+// chance is the request's own number of 0 to 1.
+func (r *Run) chance() float64 { return float64(r.seed>>11) / (1 << 53) }
+
 // look is the next target of the route, and the request's chance with it. Those whose
 // traffic is still returning come last, and then for certain: a healthy target is
 // better than none.
@@ -92,7 +100,7 @@ func (r *Run) look() (t *Target, chance float64, ok bool) {
 	if r.at < len(r.route.Targets) {
 		t = r.route.Targets[r.at]
 		r.at++
-		return t, float64(r.seed>>11) / (1 << 53), true
+		return t, r.chance(), true
 	}
 	if len(r.later) == 0 {
 		return nil, 0, false
@@ -179,6 +187,9 @@ func (r *Run) unfit(t *Target) Reason {
 	}
 	if _, ok := t.Dialect(r.dialect); !ok {
 		return WrongDialect
+	}
+	if r.embeds != "" && t.UpstreamModel != r.embeds {
+		return OtherEmbeddingModel
 	}
 	return ""
 }

@@ -161,6 +161,7 @@ func (x *exchange) read() *llm.Error {
 	if errors.As(err, &scan) {
 		return &llm.Error{Status: http.StatusBadRequest, Code: "invalid_body", Param: scan.Param, Message: scan.Text}
 	}
+	control.Stream = control.Stream && x.dialect != llm.Embeddings // there are no streams of vectors
 	x.body, x.control, x.across.written = body, control, written
 	return nil
 }

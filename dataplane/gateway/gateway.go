@@ -83,8 +83,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.generate(w, r, llm.Chat)
 	case "/v1/messages":
 		h.generate(w, r, llm.Messages)
+	case "/v1/messages/count_tokens":
+		h.countTokens(w, r)
 	case "/v1/responses":
 		h.responses(w, r)
+	case "/v1/embeddings":
+		h.generate(w, r, llm.Embeddings)
 	case "/v1/models":
 		h.models(w, r, "")
 	case "/healthz":

@@ -40,7 +40,7 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	if id == "" {
-		x.answer(modelList(x.dialect, caller.Org.Models(), r.URL.Query().Has("client_version")))
+		x.listModels(caller.Org.Models())
 		return
 	}
 	for _, m := range caller.Org.Models() {
@@ -52,9 +52,23 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
 	x.refuse(decide.UnknownModel(id))
 }
 
+func (x *exchange) listModels(models []decide.Model) {
+	query := x.r.URL.Query()
+	if x.dialect != llm.Messages {
+		x.answer(chatList(models, query.Has("client_version")))
+		return
+	}
+	page, more, refusal := modelPage(models, query)
+	if refusal != nil {
+		x.refuse(refusal)
+		return
+	}
+	x.answer(messagesList(page, more))
+}
+
 func modelEntry(d llm.Dialect, m decide.Model) any {
 	if d == llm.Messages {
-		return messagesModel{"model", m.ID, m.ID, m.Created.UTC()}
+		return messagesModel{"model", m.ID, m.ID, m.Created.UTC().Truncate(time.Second)}
 	}
 	return chatModel{m.ID, "model", m.Created.Unix(), "spillway"}
 }
@@ -68,30 +82,36 @@ type codexList struct {
 	Models []any  `json:"models"`
 }
 
-func modelList(d llm.Dialect, models []decide.Model, codex bool) any {
-	data := make([]any, len(models))
-	for i, m := range models {
-		data[i] = modelEntry(d, m)
-	}
-	if codex && d != llm.Messages {
+func chatList(models []decide.Model, codex bool) any {
+	data := modelEntries(llm.Chat, models)
+	if codex {
 		return codexList{"list", data, []any{}}
 	}
-	if d != llm.Messages {
-		return struct {
-			Object string `json:"object"`
-			Data   []any  `json:"data"`
-		}{"list", data}
-	}
+	return struct {
+		Object string `json:"object"`
+		Data   []any  `json:"data"`
+	}{"list", data}
+}
+
+func messagesList(models []decide.Model, more bool) any {
 	list := struct {
 		Data    []any   `json:"data"`
 		HasMore bool    `json:"has_more"`
 		FirstID *string `json:"first_id"`
 		LastID  *string `json:"last_id"`
-	}{Data: data}
+	}{Data: modelEntries(llm.Messages, models), HasMore: more}
 	if len(models) > 0 {
 		list.FirstID, list.LastID = &models[0].ID, &models[len(models)-1].ID
 	}
 	return list
+}
+
+func modelEntries(d llm.Dialect, models []decide.Model) []any {
+	data := make([]any, len(models))
+	for i, m := range models {
+		data[i] = modelEntry(d, m)
+	}
+	return data
 }
 
 // answer sends a JSON answer of the gateway's own.

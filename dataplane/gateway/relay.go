@@ -29,6 +29,7 @@ const (
 	errorTime    = 5 * time.Second       // for an error's body after its status, which says most of it
 	maxHeld      = 1 << 20               // lifecycle events held back before the stream counts as started
 	maxJudged    = 32 << 20              // of an answer that is read whole before it is passed on
+	maxVectors   = 128 << 20             // the same of embeddings: 2048 long vectors in base64 are more than maxJudged
 	drainTime    = 50 * time.Millisecond // for the bytes after a stream's end, to keep its connection
 )
 
@@ -155,13 +156,17 @@ func (a *attempt) whole() (decide.Verdict, *answer) {
 			buffers.Put(buf)
 		}
 	}()
-	_, err := buf.ReadFrom(io.LimitReader(a.resp.Body, maxJudged+1))
+	limit := maxJudged
+	if a.dialect == llm.Embeddings {
+		limit = maxVectors
+	}
+	_, err := buf.ReadFrom(io.LimitReader(a.resp.Body, int64(limit)+1))
 	if err != nil {
 		return a.broken(), nil
 	}
 	body := buf.Bytes()
 	switch cause := decide.WholeCause(a.to, a.control.Stream, body); {
-	case len(body) > maxJudged, cause == decide.NotAnAnswer:
+	case len(body) > limit, cause == decide.NotAnAnswer:
 		return a.verdict(decide.NotAnAnswer, nil), nil
 	case cause == decide.ErrorInside:
 		// The buffer goes back; what may be passed on must not.

@@ -10,10 +10,11 @@ type Dialect uint8
 
 // Dialects. The zero value is none of them.
 const (
-	NoDialect Dialect = iota
-	Chat              // OpenAI chat completions
-	Messages          // Anthropic messages
-	Responses         // OpenAI responses
+	NoDialect  Dialect = iota
+	Chat               // OpenAI chat completions
+	Messages           // Anthropic messages
+	Responses          // OpenAI responses
+	Embeddings         // OpenAI embeddings: vectors, never streamed, and of no use in another dialect
 
 	// Dialects is how many values there are, for what is kept by dialect.
 	Dialects = iota
@@ -28,6 +29,8 @@ func (d Dialect) String() string {
 		return "messages"
 	case Responses:
 		return "responses"
+	case Embeddings:
+		return "embeddings"
 	}
 	return "none"
 }

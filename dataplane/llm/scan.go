@@ -416,8 +416,11 @@ const (
 // ReadAnswer judges a whole 2xx body: one valid JSON object that has what an
 // answer of the dialect must have.
 func (d Dialect) ReadAnswer(body []byte) AnswerKind {
-	if d == Responses {
+	switch d {
+	case Responses:
 		return readResponse(body)
+	case Embeddings:
+		return readEmbeddings(body)
 	}
 	s := scanner{b: body}
 	s.space()

@@ -163,6 +163,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // caller's own Authorization header, which only a passthrough provider on its
 // vendor's host is sent. The error, if any, is an *Error. Canceling ctx ends the attempt and the answer's body.
 func (c *Client) Open(ctx context.Context, p *decide.Provider, d llm.Dialect, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
+	return c.send(ctx, p, p.Endpoints[d], header, own, rawQuery, body)
+}
+
+// send is Open at an address of the provider's.
+func (c *Client) send(ctx context.Context, p *decide.Provider, address *url.URL, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
 	to, err := c.attach(p)
 	if err != nil {
 		return nil, &Error{Phase: decide.Dialing, Cause: decide.GatewayFault, Err: err}
@@ -175,7 +180,6 @@ func (c *Client) Open(ctx context.Context, p *decide.Provider, d llm.Dialect, he
 	case decide.ClaudeOAuth, decide.CodexOAuth:
 		header["Authorization"] = []string{own}
 	}
-	address := p.Endpoints[d]
 	if rawQuery != "" {
 		withQuery := *address
 		withQuery.RawQuery = rawQuery

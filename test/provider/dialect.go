@@ -37,6 +37,7 @@ type call struct {
 	userText     string
 	maxTokens    int
 	promptTokens int
+	embed        vectors // for embeddings
 }
 
 // answer is what a model said, before a dialect wrote it down.

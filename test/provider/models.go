@@ -55,7 +55,3 @@ func modelEntry(d dialect, id string) any {
 	}
 	return object("id", id, "object", "model", "created", 1759104000, "owned_by", "system")
 }
-
-func countTokens(x *exchange) any {
-	return object("input_tokens", estimateTokens(x.received))
-}

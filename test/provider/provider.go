@@ -70,10 +70,11 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.handle(always(chat{}), model))
+	mux.HandleFunc("POST /v1/embeddings", s.handle(always(embeddings{}), model))
 	mux.HandleFunc("POST /v1/responses", s.handle(always(responses{}), model))
 	mux.HandleFunc("POST "+codexPath, s.handle(always(codex{}), model))
 	mux.HandleFunc("POST /v1/messages", s.handle(always(messages{}), model))
-	mux.HandleFunc("POST /v1/messages/count_tokens", s.auxiliary("/v1/messages/count_tokens", always(messages{}), countTokens))
+	mux.HandleFunc("POST /v1/messages/count_tokens", s.handle(always(messages{}), countTokens))
 	mux.HandleFunc("GET /v1/models", s.auxiliary(modelList, byVersion, s.listModels))
 	mux.HandleFunc("GET /v1/models/{model...}", s.auxiliary(modelList, byVersion, s.getModel))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -176,8 +177,8 @@ func (s *Server) Await(ctx context.Context, cond func([]Request) bool) ([]Reques
 
 // Script sets the next answers for a model, in order; the last one stays, unless its
 // Times bounds it. Model "*" stands for every model without a script of its own, and
-// the paths "/v1/models" and "/v1/messages/count_tokens" for those calls. No behaviors heals the model. It panics on a
-// Behavior that cannot be.
+// the paths "/v1/models" and "/v1/messages/count_tokens" for those calls. No behaviors
+// heals the model. It panics on a Behavior that cannot be.
 func (s *Server) Script(model string, b ...Behavior) { s.ScriptKey(model, "", b...) }
 
 // ScriptKey is Script for the requests that carry one API key or token only. It goes

@@ -25,6 +25,12 @@ await serve(newClient, {
     }
   },
 
+  async count(client, model, outcome) {
+    const { data, response } = await client.messages.countTokens({ model, messages: request.messages }).withResponse();
+    outcome.route = route(response.headers);
+    outcome.tokens = data.input_tokens;
+  },
+
   async models(client, model, outcome) {
     const ids = [];
     const page = await client.models.list();

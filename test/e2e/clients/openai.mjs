@@ -26,6 +26,14 @@ await serve(newClient, {
     }
   },
 
+  // Without an encoding the SDK asks for base64 and decodes it.
+  async embed(client, model, outcome) {
+    const { data, response } = await client.embeddings.create({ model, input: ["Hello", "Bye"] }).withResponse();
+    outcome.route = route(response.headers);
+    outcome.text = data.data.map((d) => Array.from(d.embedding, (x) => x.toFixed(5)).join(" ")).join("\n");
+    outcome.tokens = data.usage.prompt_tokens;
+  },
+
   async models(client, model, outcome) {
     const ids = [];
     for await (const { id } of client.models.list()) {

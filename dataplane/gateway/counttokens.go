@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spillway-gateway/spillway/dataplane/decide"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
+)
+
+// countTime is for a provider to count. Tools ask before they send, and an estimate now
+// is worth more to them than a count later.
+const countTime = 10 * time.Second
+
+// countTokens says how many tokens a request for a message would be. Where the target
+// that would serve it has a count of its own, that is asked, once and nowhere else; in all
+// other cases, and whatever goes wrong, the answer is an estimate on the high side. It is
+// no attempt: it changes nobody's health, takes no probe's slot and never fails over.
+func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
+	x := newExchange(w, r, llm.Messages)
+	if !h.receive(x) {
+		return
+	}
+	if t := x.run.Would(h.cfg.Health.Now()); t != nil && t.Provider.Endpoints[llm.Messages] != nil && h.count(x, t) {
+		return
+	}
+	x.set(headerFailoverCount, "0")
+	x.answer(struct {
+		InputTokens int64 `json:"input_tokens"`
+	}{llm.Estimate(x.body)})
+}
+
+// receive takes a request in, from its key to its route, and reports whether it may go
+// on; the caller has been answered if not.
+func (h *Handler) receive(x *exchange) bool {
+	if x.r.Method != http.MethodPost {
+		x.w.Header().Set("Allow", "POST")
+		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use POST"})
+		return false
+	}
+	caller, refusal := h.authenticate(x.r)
+	if refusal == nil {
+		refusal = x.read()
+	}
+	if refusal != nil {
+		x.refuse(refusal)
+		return false
+	}
+	route := caller.Org.Resolve(x.control.Model)
+	if route == nil {
+		x.refuse(decide.UnknownModel(x.control.Model))
+		return false
+	}
+	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
+		x.takeOwnCredential(h.cfg.HashKey)
+	}
+	x.begin(route)
+	return true
+}
+
+// count asks the target's provider, and reports whether nothing is left to answer: the
+// caller has the count, or the provider's word on a request that it finds at fault.
+func (h *Handler) count(x *exchange, t *decide.Target) bool {
+	ctx, cancel := context.WithTimeoutCause(x.ctx, countTime, upstream.ErrTimedOut)
+	defer cancel()
+	x.to = llm.Messages
+	header := upstream.RequestHeader(x.r.Header)
+	if t.Passthrough() {
+		header = upstream.PassthroughHeader(x.r.Header)
+	}
+	resp, err := h.cfg.Upstream.CountTokens(ctx, t.Provider, header, x.token, x.query(), upstream.Body(x.control.Splice(x.body, t.UpstreamModel)))
+	if err != nil {
+		h.uncounted(x, t, 0, err)
+		return x.ctx.Err() != nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	switch {
+	case err != nil:
+	case resp.StatusCode == http.StatusOK && isCount(body):
+		upstream.AnswerHeader(x.w.Header(), resp.Header, t.Passthrough())
+		x.set("Content-Type", "application/json")
+		x.serve(t, http.StatusOK)
+		x.send(body)
+		return true
+	case isCallersFault(resp, body):
+		x.passOn(&answer{resp.StatusCode, resp.Header, body, t.Passthrough()})
+		return true
+	}
+	h.uncounted(x, t, resp.StatusCode, err)
+	return x.ctx.Err() != nil
+}
+
+// isCount reports whether a body says a number of tokens.
+func isCount(body []byte) bool {
+	var said struct {
+		InputTokens *int64 `json:"input_tokens"`
+	}
+	return json.Unmarshal(body, &said) == nil && said.InputTokens != nil && *said.InputTokens >= 0
+}
+
+// isCallersFault reports whether a provider refused what the caller wrote. Any other
+// refusal (of the key, of the endpoint, of the rate) is no business of the caller's,
+// whose request for a message may well be served.
+func isCallersFault(resp *http.Response, body []byte) bool {
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		v := decide.Classify(decide.Evidence{Phase: decide.Answered, Status: resp.StatusCode, Header: resp.Header, Body: body, Now: time.Now()})
+		return v.Class == decide.BadRequest
+	}
+	return false
+}
+
+func (h *Handler) uncounted(x *exchange, t *decide.Target, status int, err error) {
+	h.cfg.Log.Debug("tokens are estimated: the provider did not count", "request_id", x.id, "organization_id", t.Provider.OrgID,
+		"provider", t.Provider.Name, "upstream_model", t.UpstreamModel, "status", status, "error", err)
+}
