@@ -49,8 +49,7 @@ func (b *bed) wantBroken(a reply, code string) {
 	if a.status != http.StatusOK || a.broken != nil || strings.Count(a.body, words[b.name]) != 1 || strings.Contains(a.body, lasts[b.name]) {
 		b.t.Errorf("status %d, broken %v, want a stream that broke: %q", a.status, a.broken, a.body)
 	}
-	events := strings.SplitAfter(strings.TrimSuffix(a.body, "\n\n"), "\n\n")
-	if got := b.errorEvent(b.t, events[len(events)-1]+"\n\n"); got != code {
+	if got := b.codeOf(a); got != code {
 		b.t.Errorf("code %q, want %q", got, code)
 	}
 }
@@ -199,10 +198,31 @@ func TestCrossedStreamReportsAnError(t *testing.T) {
 	})
 }
 
+// An error event that finds the request itself at fault is told at once, in the caller's
+// dialect: no other target could do better.
+func TestCrossedStreamRefusesTheRequest(t *testing.T) {
+	t.Parallel()
+	refusals := map[string]string{
+		"Chat":     `data: {"error":{"message":"Too long","type":"invalid_request_error","code":"context_length_exceeded"}}`,
+		"Messages": "event: error\n" + `data: {"type":"error","error":{"type":"invalid_request_error","message":"Too long","details":{"error_code":"context_length_exceeded"}}}`,
+	}
+	across(t, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+		b.on("first", func(c *call) {
+			c.say(strings.Join(c.speaks.lifecycle("first"), "") + refusals[c.speaks.name] + "\n\n")
+		})
+		a := b.ask(true)
+		b.codeOf(a)
+		b.wantVerdict(b.watch.last("first"), decide.BadRequest)
+		if a.status != http.StatusOK || a.broken != nil || !strings.Contains(a.body, "Too long") || len(b.asked("second")) > 0 {
+			t.Errorf("status %d, broken %v, %d more asked: %q", a.status, a.broken, len(b.asked("second")), a.body)
+		}
+	})
+}
+
 // codeOf is the code of the error event at a stream's end.
 func (b *bed) codeOf(a reply) string {
-	at := strings.LastIndex(strings.TrimSuffix(a.body, "\n\n"), "\n\n")
-	return b.errorEvent(b.t, a.body[at+2:])
+	events := strings.SplitAfter(strings.TrimSuffix(a.body, "\n\n"), "\n\n")
+	return b.errorEvent(b.t, events[len(events)-1]+"\n\n")
 }
 
 // A 200 in another dialect than the one asked in is no answer.
