@@ -237,3 +237,35 @@ func TestCrossedAnswerOfAnotherDialect(t *testing.T) {
 		wantTold(t, b, "first", decide.BadAnswer)
 	})
 }
+
+// A request that cannot be translated takes none of the few probes of a target that
+// recovers.
+func TestWhatCannotCrossIsNoProbe(t *testing.T) {
+	t.Parallel()
+	bubbleAcross(t, &dialects[0], &dialects[1], []node.Mapping{{UpstreamModel: "only"}}, func(t *testing.T, b *bed) {
+		b.on("only", func(c *call) { c.refuse(http.StatusTooManyRequests, "Retry-After", "1") })
+		b.ask(false)
+		b.on("only", nil)
+		time.Sleep(2 * time.Second) // of the bubble
+		for range 5 {
+			body := strings.Replace(b.body("r", false), "{", `{"n":2,`, 1)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway.test"+b.path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X-Bd-Api-Key", b.key)
+			resp, err := b.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("status %d, want 400", resp.StatusCode)
+			}
+		}
+		if a := b.ask(false); a.status != http.StatusOK {
+			t.Errorf("the target was not asked: %d %s", a.status, a.body)
+		}
+		wantTold(t, b, "only", decide.RateLimited, decide.Succeeded)
+	})
+}
