@@ -49,8 +49,7 @@ func (b *bed) wantBroken(a reply, code string) {
 	if a.status != http.StatusOK || a.broken != nil || strings.Count(a.body, words[b.name]) != 1 || strings.Contains(a.body, lasts[b.name]) {
 		b.t.Errorf("status %d, broken %v, want a stream that broke: %q", a.status, a.broken, a.body)
 	}
-	events := strings.SplitAfter(strings.TrimSuffix(a.body, "\n\n"), "\n\n")
-	if got := b.errorEvent(b.t, events[len(events)-1]+"\n\n"); got != code {
+	if got := b.codeOf(a); got != code {
 		b.t.Errorf("code %q, want %q", got, code)
 	}
 }
@@ -199,10 +198,31 @@ func TestCrossedStreamReportsAnError(t *testing.T) {
 	})
 }
 
+// An error event that finds the request itself at fault is told at once, in the caller's
+// dialect: no other target could do better.
+func TestCrossedStreamRefusesTheRequest(t *testing.T) {
+	t.Parallel()
+	refusals := map[string]string{
+		"Chat":     `data: {"error":{"message":"Too long","type":"invalid_request_error","code":"context_length_exceeded"}}`,
+		"Messages": "event: error\n" + `data: {"type":"error","error":{"type":"invalid_request_error","message":"Too long","details":{"error_code":"context_length_exceeded"}}}`,
+	}
+	across(t, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+		b.on("first", func(c *call) {
+			c.say(strings.Join(c.speaks.lifecycle("first"), "") + refusals[c.speaks.name] + "\n\n")
+		})
+		a := b.ask(true)
+		b.codeOf(a)
+		b.wantVerdict(b.watch.last("first"), decide.BadRequest)
+		if a.status != http.StatusOK || a.broken != nil || !strings.Contains(a.body, "Too long") || len(b.asked("second")) > 0 {
+			t.Errorf("status %d, broken %v, %d more asked: %q", a.status, a.broken, len(b.asked("second")), a.body)
+		}
+	})
+}
+
 // codeOf is the code of the error event at a stream's end.
 func (b *bed) codeOf(a reply) string {
-	at := strings.LastIndex(strings.TrimSuffix(a.body, "\n\n"), "\n\n")
-	return b.errorEvent(b.t, a.body[at+2:])
+	events := strings.SplitAfter(strings.TrimSuffix(a.body, "\n\n"), "\n\n")
+	return b.errorEvent(b.t, events[len(events)-1]+"\n\n")
 }
 
 // A 200 in another dialect than the one asked in is no answer.
@@ -215,5 +235,37 @@ func TestCrossedAnswerOfAnotherDialect(t *testing.T) {
 			t.Errorf("status %d: %s", a.status, a.body)
 		}
 		wantTold(t, b, "first", decide.BadAnswer)
+	})
+}
+
+// A request that cannot be translated takes none of the few probes of a target that
+// recovers.
+func TestWhatCannotCrossIsNoProbe(t *testing.T) {
+	t.Parallel()
+	bubbleAcross(t, &dialects[0], &dialects[1], []node.Mapping{{UpstreamModel: "only"}}, func(t *testing.T, b *bed) {
+		b.on("only", func(c *call) { c.refuse(http.StatusTooManyRequests, "Retry-After", "1") })
+		b.ask(false)
+		b.on("only", nil)
+		time.Sleep(2 * time.Second) // of the bubble
+		for range 5 {
+			body := strings.Replace(b.body("r", false), "{", `{"n":2,`, 1)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway.test"+b.path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X-Bd-Api-Key", b.key)
+			resp, err := b.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("status %d, want 400", resp.StatusCode)
+			}
+		}
+		if a := b.ask(false); a.status != http.StatusOK {
+			t.Errorf("the target was not asked: %d %s", a.status, a.body)
+		}
+		wantTold(t, b, "only", decide.RateLimited, decide.Succeeded)
 	})
 }
