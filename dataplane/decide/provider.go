@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
-// Endpoints is where a provider takes generation calls, by dialect; nil where it does
-// not take them.
+// Endpoints is where a provider takes calls, by dialect; nil where it does not take
+// them.
 type Endpoints [llm.Dialects]*url.URL
 
 // Auth is how a provider's credential is sent.

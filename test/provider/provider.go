@@ -1,6 +1,6 @@
-// Package provider is a scripted LLM provider: it speaks the OpenAI chat and responses
-// and the Anthropic messages dialect on one base URL, fails on command, and records and
-// checks what it receives. Tests script it in process; a person scripts it with
+// Package provider is a scripted LLM provider: it speaks the OpenAI chat, responses and
+// embeddings and the Anthropic messages dialect on one base URL, fails on command, and
+// records and checks what it receives. Tests script it in process; a person scripts it with
 // curl (see control.go).
 package provider
 
