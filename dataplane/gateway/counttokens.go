@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
@@ -33,34 +32,6 @@ func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
 	x.answer(struct {
 		InputTokens int64 `json:"input_tokens"`
 	}{llm.Estimate(x.body)})
-}
-
-// receive takes a request in, from its key to its route, and reports whether it may go
-// on; the caller has been answered if not.
-func (h *Handler) receive(x *exchange) bool {
-	if x.r.Method != http.MethodPost {
-		x.w.Header().Set("Allow", "POST")
-		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use POST"})
-		return false
-	}
-	caller, refusal := h.authenticate(x.r)
-	if refusal == nil {
-		refusal = x.read()
-	}
-	if refusal != nil {
-		x.refuse(refusal)
-		return false
-	}
-	route := caller.Org.Resolve(x.control.Model)
-	if route == nil {
-		x.refuse(decide.UnknownModel(x.control.Model))
-		return false
-	}
-	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
-		x.takeOwnCredential(h.cfg.HashKey)
-	}
-	x.begin(route)
-	return true
 }
 
 // count asks the target's provider, and reports whether nothing is left to answer: the

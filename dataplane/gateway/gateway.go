@@ -163,29 +163,9 @@ func (h *Handler) responses(w http.ResponseWriter, r *http.Request) {
 // generate is one request for an answer, from the key to the last byte.
 func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.Dialect) {
 	x := newExchange(w, r, dialect)
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", "POST")
-		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use POST"})
+	if !h.receive(x) {
 		return
 	}
-	caller, refusal := h.authenticate(r)
-	if refusal != nil {
-		x.refuse(refusal)
-		return
-	}
-	if refusal := x.read(); refusal != nil {
-		x.refuse(refusal)
-		return
-	}
-	route := caller.Org.Resolve(x.control.Model)
-	if route == nil {
-		x.refuse(decide.UnknownModel(x.control.Model))
-		return
-	}
-	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
-		x.takeOwnCredential(h.cfg.HashKey)
-	}
-	x.begin(route)
 	for {
 		target, admission, ok := x.run.Next(h.cfg.Health.Now())
 		if !ok {
@@ -205,6 +185,34 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 			return
 		}
 	}
+}
+
+// receive takes a request in, from its key to its route, and reports whether it may go
+// on; the caller has been answered if not.
+func (h *Handler) receive(x *exchange) bool {
+	if x.r.Method != http.MethodPost {
+		x.w.Header().Set("Allow", "POST")
+		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use POST"})
+		return false
+	}
+	caller, refusal := h.authenticate(x.r)
+	if refusal == nil {
+		refusal = x.read()
+	}
+	if refusal != nil {
+		x.refuse(refusal)
+		return false
+	}
+	route := caller.Org.Resolve(x.control.Model)
+	if route == nil {
+		x.refuse(decide.UnknownModel(x.control.Model))
+		return false
+	}
+	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
+		x.takeOwnCredential(h.cfg.HashKey)
+	}
+	x.begin(route)
+	return true
 }
 
 // try tries one target, again where a rate limit is to be waited out, and reports
