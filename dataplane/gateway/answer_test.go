@@ -46,20 +46,24 @@ func TestAnswersThatAreNone(t *testing.T) {
 		{"NoStream", func(d *dialect) script { return as(200, jsonType, d.answer("first")) }, decide.BadAnswer, "stream"},
 		{"EmptyStream", func(*dialect) script { return as(200, eventType, "") }, decide.Connection, "stream"},
 		{"Garbled", func(*dialect) script { return as(200, eventType, "data: {\"id\": \n\n") }, decide.BadAnswer, "stream"},
-		{"OnlyTheEnd", func(d *dialect) script { return as(200, eventType, d.events[len(d.events)-1]) }, decide.BadAnswer, "stream"},
+		{"OnlyTheEnd", func(d *dialect) script { return as(200, eventType, d.events[len(d.events)-1]) }, decide.BadAnswer, "end"},
 		{"OnlyTheEndCutShort", func(d *dialect) script {
 			return as(200, eventType, strings.TrimRight(d.events[len(d.events)-1], "\n"))
-		}, decide.Connection, "stream"},
+		}, decide.Connection, "end"},
 		{"EndBeforeContent", func(d *dialect) script {
 			return as(200, eventType, strings.Join(d.lifecycle("first"), "")+d.events[len(d.events)-1])
-		}, decide.BadAnswer, "stream"},
+		}, decide.BadAnswer, "end"},
 		{"ErrorFirst", func(d *dialect) script { return as(200, eventType, d.failed) }, decide.Overloaded, "stream"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			ways(t, func(t *testing.T, d *dialect, stream bool) {
-				if c.ways == "whole" && stream || c.ways == "stream" && !stream {
-					t.Skip("no such answer")
+			kinds := map[string][]bool{"whole": {false}, "stream": {true}, "end": {true}}[c.ways]
+			if kinds == nil {
+				kinds = []bool{false, true}
+			}
+			asked(t, kinds, func(t *testing.T, d *dialect, stream bool) {
+				if c.ways == "end" && d.name == "Responses" {
+					return // whose end holds all of the answer
 				}
 				bubble(t, d, pair(node.Mapping{}), func(t *testing.T, b *bed) {
 					b.on("first", c.answer(d))

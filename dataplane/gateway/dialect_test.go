@@ -153,8 +153,13 @@ func (d *dialect) errorEvent(t *testing.T, text string) string {
 
 // ways runs a test for every dialect, streaming and not.
 func ways(t *testing.T, test func(t *testing.T, d *dialect, stream bool)) {
+	asked(t, []bool{false, true}, test)
+}
+
+// asked runs a test for every dialect, streaming and not as kinds say.
+func asked(t *testing.T, kinds []bool, test func(t *testing.T, d *dialect, stream bool)) {
 	for i := range dialects {
-		for _, stream := range []bool{false, true} {
+		for _, stream := range kinds {
 			name := dialects[i].name
 			if stream {
 				name += "Streamed"

@@ -223,17 +223,14 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 		began := time.Now()
 		verdict, answer := h.attempt(x, t)
 		turn, wait := x.run.After(t, verdict)
-		if turn == decide.TryAgain && !x.run.Cooling(t, h.cfg.Health.Now()) {
-			if !x.sleep(wait) {
+		if turn == decide.TryAgain {
+			if !x.run.Cooling(t, h.cfg.Health.Now()) && !x.sleep(wait) {
 				return true
 			}
-			// Others may have been told to stay away meanwhile.
 			if !x.run.Cooling(t, h.cfg.Health.Now()) {
 				continue
 			}
-		}
-		if turn == decide.TryAgain {
-			turn = decide.NextTarget
+			turn = decide.NextTarget // it has begun to cool down meanwhile
 		}
 		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
 		switch turn {

@@ -4,9 +4,8 @@ import "strings"
 
 // encodeChat writes the request for a target that speaks chat.
 func encodeChat(q *Request, hop *Hop) ([]byte, error) {
-	e := chatEncoder{q: q, hop: hop, m: &hop.Model}
+	e := chatEncoder{encode(q, hop)}
 	w := &e.writer
-	w.b = make([]byte, 0, min(1024+3*q.tokens, 1<<20)) // about as long as what came
 	w.open('{')
 	w.str("model", e.m.Name)
 	w.in("messages", '[')
@@ -24,25 +23,10 @@ func encodeChat(q *Request, hop *Hop) ([]byte, error) {
 		w.close('}')
 	}
 	w.close('}')
-	if e.err != nil {
-		return nil, e.err
-	}
-	return w.b, nil
+	return e.body()
 }
 
-type chatEncoder struct {
-	writer
-	q   *Request
-	hop *Hop
-	m   *Model
-	err *CannotError
-}
-
-func (e *chatEncoder) cannot(field, reason string) {
-	if e.err == nil {
-		e.err = &CannotError{Field: field, Reason: reason}
-	}
-}
+type chatEncoder struct{ encoding }
 
 func (e *chatEncoder) message(role string) {
 	e.open('{')

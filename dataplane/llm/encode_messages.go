@@ -9,9 +9,8 @@ import (
 
 // encodeMessages writes the request for a target that speaks messages.
 func encodeMessages(q *Request, hop *Hop) ([]byte, error) {
-	e := messagesEncoder{q: q, hop: hop, m: &hop.Model}
+	e := messagesEncoder{encode(q, hop)}
 	w := &e.writer
-	w.b = make([]byte, 0, min(1024+3*q.tokens, 1<<20)) // about as long as what came
 	w.open('{')
 	w.str("model", e.m.Name)
 	limit := e.m.limitOr(q.Settings.MaxTokens)
@@ -23,25 +22,10 @@ func encodeMessages(q *Request, hop *Hop) ([]byte, error) {
 		w.bool("stream", true)
 	}
 	w.close('}')
-	if e.err != nil {
-		return nil, e.err
-	}
-	return w.b, nil
+	return e.body()
 }
 
-type messagesEncoder struct {
-	writer
-	q   *Request
-	hop *Hop
-	m   *Model
-	err *CannotError
-}
-
-func (e *messagesEncoder) cannot(field, reason string) {
-	if e.err == nil {
-		e.err = &CannotError{Field: field, Reason: reason}
-	}
-}
+type messagesEncoder struct{ encoding }
 
 // conversation writes system and messages. Anthropic wants at least one message and the
 // user's first.

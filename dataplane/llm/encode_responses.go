@@ -2,9 +2,8 @@ package llm
 
 // encodeResponses writes the request for a target that speaks responses.
 func encodeResponses(q *Request, hop *Hop) ([]byte, error) {
-	e := responsesEncoder{q: q, hop: hop, m: &hop.Model}
+	e := responsesEncoder{encode(q, hop)}
 	w := &e.writer
-	w.b = make([]byte, 0, min(1024+3*q.tokens, 1<<20)) // about as long as what came
 	w.open('{')
 	w.str("model", e.m.Name)
 	system := q.System
@@ -24,25 +23,10 @@ func encodeResponses(q *Request, hop *Hop) ([]byte, error) {
 		w.bool("stream", true)
 	}
 	w.close('}')
-	if e.err != nil {
-		return nil, e.err
-	}
-	return w.b, nil
+	return e.body()
 }
 
-type responsesEncoder struct {
-	writer
-	q   *Request
-	hop *Hop
-	m   *Model
-	err *CannotError
-}
-
-func (e *responsesEncoder) cannot(field, reason string) {
-	if e.err == nil {
-		e.err = &CannotError{Field: field, Reason: reason}
-	}
-}
+type responsesEncoder struct{ encoding }
 
 func (e *responsesEncoder) turn(t *Turn) {
 	switch t.Role {

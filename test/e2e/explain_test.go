@@ -94,33 +94,41 @@ func failed(code, message string) string {
 	return fmt.Sprintf(`{"error":{"type":%q,"code":%q,"message":%q}}`, code, code, message)
 }
 
-// What explain says of scripted answers is what a request of the same answers gets:
-// status, headers, the error's code and its list of attempts.
-func TestExplainIsWhatHappens(t *testing.T) {
-	t.Parallel()
-	e := env.Start(t, env.Options{})
-	type answer struct {
-		real      provider.Behavior
-		simulated []map[string]any // one for each try
-	}
-	status := func(code int, body string, headers map[string]string) answer {
-		return answer{provider.Behavior{Status: code, Body: body, Headers: headers}, []map[string]any{{"status": code, "body": body, "headers": headers}}}
-	}
-	cause := func(b provider.Behavior, simulated map[string]any) answer {
-		return answer{b, []map[string]any{simulated}}
-	}
-	good := answer{provider.Behavior{}, nil}
+// scripted is what a provider does, and how explain is told of it.
+type scripted struct {
+	real      provider.Behavior
+	simulated []map[string]any // one for each try
+}
+
+func saysStatus(code int, body string, headers map[string]string) scripted {
+	return scripted{provider.Behavior{Status: code, Body: body, Headers: headers}, []map[string]any{{"status": code, "body": body, "headers": headers}}}
+}
+
+func does(b provider.Behavior, simulated map[string]any) scripted {
+	return scripted{b, []map[string]any{simulated}}
+}
+
+// explained is what the two targets of a route do.
+type explained struct {
+	first, second scripted
+	more          map[string]any
+	stream        bool // streamed only; else both ways
+	whole         bool // not streamed only
+	chat          bool // in that dialect only
+}
+
+// asked reports whether the case is one for a way to ask.
+func (c explained) asked(family string, stream bool) bool {
+	return !(c.stream && !stream || c.whole && stream || c.chat && family != "openai")
+}
+
+func explainedCases() map[string]explained {
+	status, cause, good := saysStatus, does, scripted{}
 	limited := status(429, failed("rate_limit_exceeded", "Slow down"), map[string]string{"Retry-After": "7"})
 	overloaded := status(529, failed("overloaded_error", "Overloaded"), map[string]string{"Retry-After": "3"})
 	html := provider.Behavior{HTML: true}
 	tooLong := failed("context_length_exceeded", "Too long")
-	cases := map[string]struct {
-		first, second answer
-		more          map[string]any
-		stream        bool // streamed only; else both ways
-		whole         bool // not streamed only
-		chat          bool // in that dialect only
-	}{
+	return map[string]explained{
 		"served":      {first: good, second: good},
 		"500":         {first: status(500, failed("server_error", "Oops, see https://llm.example/x"), nil), second: good},
 		"429-500":     {first: limited, second: status(500, failed("server_error", "Oops"), nil)},
@@ -146,77 +154,77 @@ func TestExplainIsWhatHappens(t *testing.T) {
 		"inside-400":  {first: cause(provider.Behavior{Body: tooLong}, map[string]any{"status": 200, "body": tooLong}), second: good, whole: true, chat: true},
 		"cut-content": {first: cause(provider.Behavior{CutAfter: 8, Tokens: 20}, map[string]any{"phase": "content", "cause": "connection"}), second: good, stream: true},
 	}
-	// Between vendors: the first target takes the caller's dialect, the second does not.
-	across := map[string]struct{ first, second answer }{
-		"across-503":         {status(503, "{}", nil), good},
-		"across-503-429":     {status(503, "{}", nil), limited},
-		"across-503-400":     {status(503, "{}", nil), status(400, failed("invalid_request_error", "max_tokens"), nil)},
-		"across-html-reset":  {cause(html, map[string]any{"cause": "bad_answer"}), cause(provider.Behavior{Reset: true}, map[string]any{"cause": "connection"})},
-		"across-503-content": {status(503, "{}", nil), cause(provider.Behavior{CutAfter: 8, Tokens: 20}, map[string]any{"phase": "content", "cause": "connection"})},
-		"across-503-event":   {status(503, "{}", nil), cause(provider.Behavior{ErrorType: "overloaded_error"}, map[string]any{"phase": "stream", "body": `{"error":{"type":"overloaded_error","message":"Overloaded"}}`})},
+}
+
+// explainedCrossings are of two vendors: the first target takes the caller's dialect, the
+// second does not.
+func explainedCrossings() map[string]explained {
+	status, cause, good := saysStatus, does, scripted{}
+	limited := status(429, failed("rate_limit_exceeded", "Slow down"), map[string]string{"Retry-After": "7"})
+	html := provider.Behavior{HTML: true}
+	return map[string]explained{
+		"across-503":        {first: status(503, "{}", nil), second: good},
+		"across-503-429":    {first: status(503, "{}", nil), second: limited},
+		"across-503-400":    {first: status(503, "{}", nil), second: status(400, failed("invalid_request_error", "max_tokens"), nil)},
+		"across-html-reset": {first: cause(html, map[string]any{"cause": "bad_answer"}), second: cause(provider.Behavior{Reset: true}, map[string]any{"cause": "connection"})},
+		"across-503-content": {first: status(503, "{}", nil), stream: true,
+			second: cause(provider.Behavior{CutAfter: 8, Tokens: 20}, map[string]any{"phase": "content", "cause": "connection"})},
+		"across-503-event": {first: status(503, "{}", nil), stream: true,
+			second: cause(provider.Behavior{ErrorType: "overloaded_error"}, map[string]any{"phase": "stream", "body": `{"error":{"type":"overloaded_error","message":"Overloaded"}}`})},
 	}
-	type request struct {
-		name, route, family, endpoint string
-		stream                        bool
-		question                      map[string]any
+}
+
+var explainEndpoints = map[string]string{"openai": "chat_completions", "anthropic": "messages", responses: "responses"}
+
+// explainRequest is a request that is made, and the question that explain is asked of it.
+type explainRequest struct {
+	name, route, family string
+	stream              bool
+	question            map[string]any
+}
+
+// script has the targets do what the case says, and says so in the question.
+func (c explained) script(e *env.Env, r explainRequest, first, second string) explainRequest {
+	answers := []map[string]any{}
+	for i, a := range []scripted{c.first, c.second} {
+		e.Provider.Script([]string{first, second}[i], a.real)
+		for _, s := range a.simulated {
+			answers = append(answers, map[string]any{"status": s["status"], "body": s["body"], "headers": s["headers"], "phase": s["phase"], "cause": s["cause"], "position": i + 1})
+		}
 	}
-	var requests []request
+	r.question = map[string]any{"model": r.route, "endpoint": explainEndpoints[r.family], "stream": r.stream, "answers": answers}
+	return r
+}
+
+// explainRequests makes the routes of all cases.
+func explainRequests(e *env.Env) (out []explainRequest) {
 	for _, w := range ways {
-		var models []string
-		for name, c := range cases {
-			if c.stream && !w.stream || c.whole && w.stream || c.chat && w.family != "openai" {
-				continue
+		for name, c := range explainedCases() {
+			if c.asked(w.family, w.stream) {
+				r := explainRequest{name: w.name + "/" + name, route: strings.ToLower(w.name + "-" + name), family: w.family, stream: w.stream}
+				first, second := pair(e, r.route, w.family, c.more)
+				out = append(out, c.script(e, r, first, second))
 			}
-			route := strings.ToLower(w.name + "-" + name)
-			models = append(models, route+"-1", route+"-2")
-		}
-		id := e.AddProvider(w.name, vendor(w.family), models...)
-		for name, c := range cases {
-			if c.stream && !w.stream || c.whole && w.stream || c.chat && w.family != "openai" {
-				continue
-			}
-			route := strings.ToLower(w.name + "-" + name)
-			r := request{name: w.name + "/" + name, route: route, family: w.family, endpoint: "chat_completions", stream: w.stream}
-			switch w.family {
-			case "anthropic":
-				r.endpoint = "messages"
-			case responses:
-				r.endpoint = "responses"
-			}
-			answers := []map[string]any{}
-			for i, a := range []answer{c.first, c.second} {
-				model := fmt.Sprintf("%s-%d", route, i+1)
-				e.AddTarget(route, id, model, i, c.more)
-				e.Provider.Script(model, a.real)
-				for _, s := range a.simulated {
-					s := map[string]any{"status": s["status"], "body": s["body"], "headers": s["headers"], "phase": s["phase"], "cause": s["cause"]}
-					s["provider_id"], s["upstream_model"] = id, model
-					answers = append(answers, s)
-				}
-			}
-			r.question = map[string]any{"model": route, "endpoint": r.endpoint, "stream": w.stream, "answers": answers}
-			requests = append(requests, r)
 		}
 	}
-	endpoints := map[string]string{"openai": "chat_completions", "anthropic": "messages", responses: "responses"}
 	for _, w := range crossings {
-		for name, c := range across {
-			if !w.stream && (strings.HasSuffix(name, "content") || strings.HasSuffix(name, "event")) {
-				continue
+		for name, c := range explainedCrossings() {
+			if c.asked(w.family, w.stream) {
+				r := explainRequest{name: w.name + "/" + name, route: strings.ToLower(w.name + "-" + name), family: w.family, stream: w.stream}
+				first, second, _ := crossing(e, r.route, w.native, w.other)
+				out = append(out, c.script(e, r, first, second))
 			}
-			route := strings.ToLower(w.name + "-" + name)
-			first, second, _ := crossing(e, route, w.native, w.other)
-			answers := []map[string]any{}
-			for i, a := range []answer{c.first, c.second} {
-				e.Provider.Script([]string{first, second}[i], a.real)
-				for _, s := range a.simulated {
-					answers = append(answers, map[string]any{"status": s["status"], "body": s["body"], "headers": s["headers"], "phase": s["phase"], "cause": s["cause"], "position": i + 1})
-				}
-			}
-			question := map[string]any{"model": route, "endpoint": endpoints[w.family], "stream": w.stream, "answers": answers}
-			requests = append(requests, request{w.name + "/" + name, route, w.family, endpoints[w.family], w.stream, question})
 		}
 	}
+	return out
+}
+
+// What explain says of scripted answers is what a request of the same answers gets:
+// status, headers, the error's code and its list of attempts.
+func TestExplainIsWhatHappens(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	requests := explainRequests(e)
 	e.Live()
 	t.Run("cases", func(t *testing.T) {
 		for _, r := range requests {
