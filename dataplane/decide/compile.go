@@ -68,6 +68,7 @@ type Target struct {
 	Cooldown     node.Cooldown
 	Health       *View
 	board        *Board
+	endpoints    *Endpoints // of the model, where the family's addresses name it; else nil
 }
 
 // OwnHealth is the record of a caller's own credential on the target, or nil where
@@ -105,7 +106,7 @@ type Provider struct {
 	OrgID  uuid.UUID
 	Name   string
 	Family string
-	// Endpoints is where generation calls go. All are on the host of Base.
+	// Endpoints are those of targets that have none of their own: see Target.Endpoint.
 	Endpoints Endpoints
 	Base      *url.URL
 	Auth      Auth
@@ -181,7 +182,7 @@ func (c *compiler) provider(p *node.Provider) error {
 		out.unservable = ProviderDisabled
 	case !p.Serving:
 		out.unservable = ProviderNotServing
-	case out.Endpoints == Endpoints{} || out.Auth == NoAuth || p.Credential == nil && out.Auth.Vendor() == NoVendor:
+	case out.Auth == NoAuth || p.Credential == nil && out.Auth.Vendor() == NoVendor:
 		out.unservable = NotSupported
 	}
 	c.providers[p.ID] = out
@@ -253,6 +254,12 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 		t.Unservable = ProviderModelDisabled // before the rest, as the admin API's serving_status has it
 	default:
 		t.Unservable = p.unservable
+	}
+	if e, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel); named {
+		t.endpoints = &e
+	}
+	if t.Unservable == "" && *t.takes() == (Endpoints{}) {
+		t.Unservable = NotSupported
 	}
 	return t
 }

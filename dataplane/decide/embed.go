@@ -8,7 +8,7 @@ import "github.com/spillway-gateway/spillway/dataplane/llm"
 // without anyone noticing. Empty where no target serves embeddings.
 func (r *Route) embeds() string {
 	for _, t := range r.Targets {
-		if t.Unservable == "" && t.Provider.Endpoints[llm.Embeddings] != nil {
+		if t.Unservable == "" && t.Endpoint(llm.Embeddings) != nil {
 			return t.UpstreamModel
 		}
 	}

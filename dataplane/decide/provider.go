@@ -10,10 +10,6 @@ import (
 	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
-// Endpoints is where a provider takes calls, by dialect; nil where it does not take
-// them.
-type Endpoints [llm.Dialects]*url.URL
-
 // Auth is how a provider's credential is sent.
 type Auth uint8
 
@@ -23,6 +19,7 @@ const (
 	NoAuth Auth = iota
 	BearerAuth
 	XAPIKeyAuth
+	AzureKeyAuth
 	ClaudeOAuth
 	CodexOAuth
 )
@@ -121,6 +118,8 @@ func authOf(p *node.Provider) Auth {
 		return BearerAuth
 	case "x_api_key":
 		return XAPIKeyAuth
+	case "azure_api_key":
+		return AzureKeyAuth
 	case "claude_oauth":
 		if p.Family == "anthropic" {
 			return ClaudeOAuth
@@ -133,91 +132,23 @@ func authOf(p *node.Provider) Auth {
 	return NoAuth
 }
 
-// endpointsOf are the addresses under the base, as people write it.
-func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
-	written := strings.TrimRight(base.Path, "/")
-	path := written
-	if prefix, known := knownPaths[base.Hostname()]; known && (path == "" || path == "/v1") {
-		path = prefix
-	}
-	for _, d := range dialectsOf(p) {
-		u := *base
-		u.RawPath, u.Fragment = "", ""
-		switch d {
-		case llm.Chat:
-			u.Path = path + "/chat/completions"
-		case llm.Responses:
-			u.Path = path + "/responses"
-		case llm.Embeddings:
-			u.Path = path + "/embeddings"
-		case llm.Messages:
-			// People write Anthropic's address with and without "/v1".
-			u.Path = strings.TrimSuffix(written, "/v1") + "/v1/messages"
-		}
-		e[d] = &u
-	}
-	return e
-}
-
-// knownPaths are the paths of well-known hosts, for addresses written without
-// them. Each is from the vendor's own API reference, ChatGPT's from its own tool.
-var knownPaths = map[string]string{
-	"api.openai.com":                    "/v1",
-	"chatgpt.com":                       "/backend-api/codex",
-	"api.groq.com":                      "/openai/v1",
-	"api.together.xyz":                  "/v1",
-	"api.mistral.ai":                    "/v1",
-	"api.x.ai":                          "/v1",
-	"api.fireworks.ai":                  "/inference/v1",
-	"openrouter.ai":                     "/api/v1",
-	"api.deepseek.com":                  "/v1",
-	"api.cohere.ai":                     "/compatibility/v1",
-	"api.perplexity.ai":                 "",
-	"generativelanguage.googleapis.com": "/v1beta/openai",
-}
-
-// dialectsOf are the dialects that a provider takes. A ChatGPT plan has no chat
-// completions. Who is compatible with OpenAI's chat is taken to be so with its embeddings:
-// which models a vendor has is the vendor's to say, and its 404 harms nobody.
-func dialectsOf(p *node.Provider) []llm.Dialect {
-	switch p.Family {
-	case "anthropic":
-		return []llm.Dialect{llm.Messages}
-	case "azure_openai", "bedrock", "vertex":
-		return nil // their own addressing and signing come with their codecs
-	case "openai":
-		if p.AuthType == "codex_oauth" {
-			return []llm.Dialect{llm.Responses}
-		}
-		return []llm.Dialect{llm.Chat, llm.Responses, llm.Embeddings}
-	case "custom":
-		switch modelAPIFamily(p.Settings) {
-		case "anthropic":
-			return []llm.Dialect{llm.Messages}
-		case "openai_responses":
-			return []llm.Dialect{llm.Chat, llm.Responses, llm.Embeddings}
-		}
-	}
-	return []llm.Dialect{llm.Chat, llm.Embeddings}
-}
-
 // crossings are the dialects that a target is asked in where it does not take the
 // caller's, the best first: more providers take chat well than responses.
-var crossings = [...]llm.Dialect{llm.Chat, llm.Messages, llm.Responses}
+var crossings = [...]llm.Dialect{llm.Chat, llm.Messages, llm.Responses, llm.Converse}
 
 // Dialect is what to ask the target in when the caller speaks from: that, or where the
 // provider does not take it a dialect of the provider's own, into which the request is
 // then translated; false: the target cannot be asked. A passthrough target gets what its
 // own tool sends and nothing else.
 func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
-	if t.Provider.Endpoints[from] != nil {
+	if t.Endpoint(from) != nil {
 		return from, true
 	}
 	if t.Passthrough() || from == llm.Embeddings { // vectors are no conversation
 		return llm.NoDialect, false
 	}
 	for _, d := range crossings {
-		if t.Provider.Endpoints[d] != nil {
+		if t.Endpoint(d) != nil {
 			return d, true
 		}
 	}

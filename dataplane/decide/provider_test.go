@@ -32,6 +32,16 @@ func TestEndpointsByFamily(t *testing.T) {
 		return node.Provider{Family: family, BaseURL: base, AuthType: auth}
 	}
 	type endpoints map[llm.Dialect]string
+	azure := func(base, settings string) node.Provider {
+		return node.Provider{Family: "azure_openai", BaseURL: base, AuthType: "azure_api_key", Settings: json.RawMessage(settings), Credential: &node.Sealed{}}
+	}
+	azureV1 := func(query string) endpoints {
+		const root = "https://r.openai.azure.com/openai/v1"
+		return endpoints{llm.Chat: root + "/chat/completions" + query, llm.Embeddings: root + "/embeddings" + query, llm.Responses: root + "/responses" + query}
+	}
+	const azureRoot, dated = "https://r.openai.azure.com/openai", "?api-version=2024-10-21"
+	azureDated := endpoints{llm.Chat: azureRoot + "/deployments/m/chat/completions" + dated,
+		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + dated, llm.Responses: azureRoot + "/responses" + dated}
 	for name, c := range map[string]struct {
 		provider node.Provider
 		want     endpoints
@@ -50,17 +60,24 @@ func TestEndpointsByFamily(t *testing.T) {
 		"CustomAnthropic": {key("custom", "https://llm.example", `{"model_api_family":"anthropic"}`), endpoints{llm.Messages: "https://llm.example/v1/messages"}},
 		"CustomResponses": {key("custom", "https://llm.example/v1", `{"model_api_family":"openai_responses"}`),
 			endpoints{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings", llm.Responses: "https://llm.example/v1/responses"}},
-		"Codex":       {seat("openai", "codex_oauth", "https://chatgpt.com/backend-api/codex"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
-		"CodexShort":  {seat("openai", "codex_oauth", "https://chatgpt.com"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
-		"ClaudeSeats": {seat("anthropic", "claude_oauth", "https://api.anthropic.com"), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
+		"Azure":         {azure("https://r.openai.azure.com", `{}`), azureV1("")},
+		"AzureSlash":    {azure("https://r.openai.azure.com/openai/", `{}`), azureV1("")},
+		"AzureV1":       {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"v1"}`), azureV1("")},
+		"AzurePreview":  {azure("https://r.openai.azure.com/openai/v1/", `{"api_version":"preview"}`), azureV1("?api-version=preview")},
+		"AzureDated":    {azure("https://r.openai.azure.com", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureDatedV1":  {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureAsCopied": {azure("https://r.openai.azure.com/openai/deployments/x/chat/completions", `{"api_version":"2024-10-21"}`), azureDated},
+		"Codex":         {seat("openai", "codex_oauth", "https://chatgpt.com/backend-api/codex"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
+		"CodexShort":    {seat("openai", "codex_oauth", "https://chatgpt.com"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
+		"ClaudeSeats":   {seat("anthropic", "claude_oauth", "https://api.anthropic.com"), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := compileProvider(t, c.provider)
 			got := endpoints{}
-			for d, u := range target.Provider.Endpoints {
-				if u != nil {
-					got[llm.Dialect(d)] = u.String()
+			for d := range llm.Dialect(llm.Dialects) {
+				if e := target.Endpoint(d); e != nil {
+					got[d] = e.URL.String()
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -74,7 +74,7 @@ const ownCredential = "rehearsed"
 // own is the caller's credential.
 func (q *Question) own(route *Route) Own {
 	for _, t := range route.Targets {
-		if q.Own && t.Passthrough() && t.Provider.Endpoints[q.Dialect] != nil {
+		if q.Own && t.Passthrough() && t.Endpoint(q.Dialect) != nil {
 			return Own{Vendor: t.Provider.Auth.Vendor(), Hash: ownCredential}
 		}
 	}

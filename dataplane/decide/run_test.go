@@ -29,7 +29,7 @@ func route(n int) *Route {
 // takes are the endpoints of a provider that takes the dialects.
 func takes(dialects ...llm.Dialect) (e Endpoints) {
 	for _, d := range dialects {
-		e[d] = new(url.URL)
+		e[d] = &Endpoint{URL: new(url.URL)}
 	}
 	return e
 }

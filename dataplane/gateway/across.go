@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
 )
 
 // crossing is what a request keeps so that it can be asked of targets of other
@@ -15,20 +16,39 @@ type crossing struct {
 	request *llm.Request
 	cannot  *llm.CannotError // why it cannot be read
 	now     *llm.Translation // for the target that is being tried; nil where it takes the caller's dialect
+	formed  []byte           // the body for the target that is being tried, where its cloud has a form of its own
 }
 
 // prepare makes the request ready for a target, and reports whether it can be asked. If
 // not, that is noted: another may have the words.
 func (x *exchange) prepare(t *decide.Target) bool {
-	x.across.now = nil
-	if x.to, _ = t.Dialect(x.dialect); x.to == x.dialect {
-		return true
+	x.across.now, x.across.formed = nil, nil
+	x.to, _ = t.Dialect(x.dialect)
+	var err *llm.CannotError
+	if x.to != x.dialect {
+		err = x.translate(t)
 	}
-	if err := x.translate(t); err != nil {
+	if form := t.Endpoint(x.to).Form; form != llm.OwnForm && err == nil {
+		err = x.form(form)
+	}
+	if err != nil {
 		x.run.Refuse(t, err)
 		return false
 	}
 	return true
+}
+
+// form writes the body as the target's cloud takes it.
+func (x *exchange) form(f llm.Form) *llm.CannotError {
+	body, betas := x.body, []string(nil)
+	if x.across.now != nil {
+		body = x.across.now.Body()
+	} else {
+		betas = upstream.Betas(x.r.Header)
+	}
+	var err error
+	x.across.formed, err = f.Write(body, betas)
+	return cannot(err)
 }
 
 func (x *exchange) translate(t *decide.Target) *llm.CannotError {

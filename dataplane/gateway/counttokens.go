@@ -25,7 +25,7 @@ func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
 	if !h.receive(x) {
 		return
 	}
-	if t := x.run.Would(h.cfg.Health.Now()); t != nil && t.Provider.Endpoints[llm.Messages] != nil && h.count(x, t) {
+	if t := x.run.Would(h.cfg.Health.Now()); t != nil && counts(t) && h.count(x, t) {
 		return
 	}
 	x.set(headerFailoverCount, "0")
@@ -39,12 +39,10 @@ func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) count(x *exchange, t *decide.Target) bool {
 	ctx, cancel := context.WithTimeoutCause(x.ctx, countTime, upstream.ErrTimedOut)
 	defer cancel()
-	x.to = llm.Messages
-	header := upstream.RequestHeader(x.r.Header)
-	if t.Passthrough() {
-		header = upstream.PassthroughHeader(x.r.Header)
+	if !x.prepare(t) {
+		return false
 	}
-	resp, err := h.cfg.Upstream.CountTokens(ctx, t.Provider, header, x.token, x.query(), upstream.Body(x.control.Splice(x.body, t.UpstreamModel)))
+	resp, err := h.cfg.Upstream.CountTokens(ctx, x.call(t))
 	if err != nil {
 		h.uncounted(x, t, 0, err)
 		return x.ctx.Err() != nil
@@ -65,6 +63,12 @@ func (h *Handler) count(x *exchange, t *decide.Target) bool {
 	}
 	h.uncounted(x, t, resp.StatusCode, err)
 	return x.ctx.Err() != nil
+}
+
+// counts reports whether the target has a count of its own for what callers write.
+func counts(t *decide.Target) bool {
+	e := t.Endpoint(llm.Messages)
+	return e != nil && e.Count != nil
 }
 
 // isCount reports whether a body says a number of tokens.

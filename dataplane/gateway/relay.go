@@ -45,8 +45,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	timer := time.AfterFunc(limit, func() { cancel(upstream.ErrTimedOut) })
 	defer timer.Stop()
 
-	header, body := x.request(t)
-	resp, err := h.cfg.Upstream.Open(ctx, t.Provider, x.to, header, x.token, x.query(), body)
+	resp, err := h.cfg.Upstream.Open(ctx, x.call(t))
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
@@ -66,15 +65,21 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	return a.whole()
 }
 
-// request is what a target is sent.
-func (x *exchange) request(t *decide.Target) (http.Header, upstream.Body) {
+// call is what a target is sent.
+func (x *exchange) call(t *decide.Target) upstream.Call {
+	call := upstream.Call{Target: t, Dialect: x.to, Stream: x.control.Stream, Own: x.token, Query: x.query()}
 	switch {
 	case x.across.now != nil:
-		return upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
+		call.Header, call.Body = upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
 	case t.Passthrough():
-		return upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+		call.Header, call.Body = upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+	default:
+		call.Header, call.Body = upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
 	}
-	return upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+	if x.across.formed != nil {
+		call.Body = upstream.Body{x.across.formed}
+	}
+	return call
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say

@@ -15,6 +15,7 @@ const (
 	Messages           // Anthropic messages
 	Responses          // OpenAI responses
 	Embeddings         // OpenAI embeddings: vectors, never streamed, and of no use in another dialect
+	Converse           // AWS Bedrock's converse: what targets are asked in, and no caller
 
 	// Dialects is how many values there are, for what is kept by dialect.
 	Dialects = iota
@@ -31,6 +32,8 @@ func (d Dialect) String() string {
 		return "responses"
 	case Embeddings:
 		return "embeddings"
+	case Converse:
+		return "converse"
 	}
 	return "none"
 }

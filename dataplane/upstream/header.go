@@ -62,6 +62,19 @@ func ofVendor(name string) bool {
 	return strings.HasPrefix(name, "Anthropic-") || strings.HasPrefix(name, "Openai-")
 }
 
+// Betas are what a caller asks for in its anthropic-beta header, one in each, but those that
+// go with its own subscription.
+func Betas(in http.Header) (out []string) {
+	for _, v := range withoutOAuth(in["Anthropic-Beta"]) {
+		for beta := range strings.SplitSeq(v, ",") {
+			if beta = strings.TrimSpace(beta); beta != "" {
+				out = append(out, beta)
+			}
+		}
+	}
+	return out
+}
+
 // withoutOAuth leaves out the betas that go with a caller's own subscription token:
 // with a stored key the vendor refuses them.
 func withoutOAuth(values []string) (out []string) {

@@ -158,44 +158,61 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Open sends a request in a dialect that the provider takes, and waits for the answer's headers. The
-// header is sent as it is plus the credential; Open takes it over. own is the
-// caller's own Authorization header, which only a passthrough provider on its
-// vendor's host is sent. The error, if any, is an *Error. Canceling ctx ends the attempt and the answer's body.
-func (c *Client) Open(ctx context.Context, p *decide.Provider, d llm.Dialect, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
-	return c.send(ctx, p, p.Endpoints[d], header, own, rawQuery, body)
+// Call is one request to one target.
+type Call struct {
+	Target  *decide.Target
+	Dialect llm.Dialect // one that the target takes
+	Stream  bool        // whether the answer is to be streamed
+	Header  http.Header // what is sent beside the credential; Open takes it over
+	// Own is the caller's own Authorization header, which only a passthrough provider on
+	// its vendor's host is sent.
+	Own   string
+	Query string // of the caller, raw: goes along
+	Body  Body
 }
 
-// send is Open at an address of the provider's.
-func (c *Client) send(ctx context.Context, p *decide.Provider, address *url.URL, header http.Header, own, rawQuery string, body Body) (*http.Response, error) {
-	to, err := c.attach(p)
+// Open sends a request and waits for the answer's headers. The error, if any, is an
+// *Error. Canceling ctx ends the attempt and the answer's body.
+func (c *Client) Open(ctx context.Context, call Call) (*http.Response, error) {
+	e := call.Target.Endpoint(call.Dialect)
+	if call.Stream && e.Stream != nil {
+		return c.send(ctx, call, e.Stream)
+	}
+	return c.send(ctx, call, e.URL)
+}
+
+// send is Open at an address of the target's.
+func (c *Client) send(ctx context.Context, call Call, address *url.URL) (*http.Response, error) {
+	to, err := c.attach(call.Target.Provider)
 	if err != nil {
 		return nil, &Error{Phase: decide.Dialing, Cause: decide.GatewayFault, Err: err}
 	}
-	switch p.Auth {
-	case decide.BearerAuth:
-		header["Authorization"] = to.credential
-	case decide.XAPIKeyAuth:
-		header["X-Api-Key"] = to.credential
-	case decide.ClaudeOAuth, decide.CodexOAuth:
-		header["Authorization"] = []string{own}
-	}
-	if rawQuery != "" {
+	if call.Query != "" {
 		withQuery := *address
-		withQuery.RawQuery = rawQuery
+		withQuery.RawQuery = joined(address.RawQuery, call.Query)
 		address = &withQuery
 	}
 	req := (&http.Request{
-		Method: http.MethodPost, URL: address, Host: address.Host, Header: header,
+		Method: http.MethodPost, URL: address, Host: address.Host, Header: call.Header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		ContentLength: body.Len(), Body: body.reader(),
-		GetBody: func() (io.ReadCloser, error) { return body.reader(), nil },
+		ContentLength: call.Body.Len(), Body: call.Body.reader(),
+		GetBody: func() (io.ReadCloser, error) { return call.Body.reader(), nil },
 	}).WithContext(ctx)
+	if err := to.signer.sign(req, &call); err != nil {
+		return nil, err
+	}
 	resp, err := to.transport.RoundTrip(req)
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
 	return resp, nil
+}
+
+func joined(own, callers string) string {
+	if own == "" {
+		return callers
+	}
+	return own + "&" + callers
 }
 
 // failure says how far an attempt without an answer got.
@@ -227,18 +244,17 @@ func CauseOf(ctx context.Context) decide.Cause {
 	return decide.CallerGone
 }
 
-// attached is what a provider is reached with: its opened credential as a header
-// value, and the connections to its host. It prints nothing.
+// attached is what a provider is reached with: its opened credential, and the
+// connections to its host. It prints nothing.
 type attached struct {
-	credential []string
-	transport  *http.Transport
+	signer    signer
+	transport *http.Transport
 }
 
 // Format keeps the credential out of every formatter, %+v and %#v included.
 func (*attached) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
 
-// attach opens a provider's seal, once for each configuration it comes with. The
-// header value is shared by requests and must not be changed.
+// attach opens a provider's seal, once for each configuration it comes with.
 func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if a, ok := p.Attached.Load().(*attached); ok {
 		return a, nil
@@ -247,7 +263,7 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 		if !c.vendorHost(vendor, p.Base) {
 			return nil, fmt.Errorf("%w: provider %s is on another host than its vendor's, and callers' own tokens go nowhere else", ErrCredential, p.ID)
 		}
-		a := &attached{transport: c.transport(p.Base)}
+		a := &attached{ownToken{}, c.transport(p.Base)}
 		p.Attached.Store(a)
 		return a, nil
 	}
@@ -255,11 +271,7 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if err != nil {
 		return nil, err
 	}
-	value := credential.APIKey
-	if p.Auth == decide.BearerAuth {
-		value = "Bearer " + value
-	}
-	a := &attached{[]string{value}, c.transport(p.Base)}
+	a := &attached{keyOf(p.Auth, credential.APIKey), c.transport(p.Base)}
 	p.Attached.Store(a)
 	return a, nil
 }

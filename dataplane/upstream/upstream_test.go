@@ -70,7 +70,7 @@ func setup(t *testing.T, allow bool) bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &decide.Provider{ID: uuid.New(), OrgID: uuid.New(), Base: base, Endpoints: decide.Endpoints{llm.Chat: base}, Auth: decide.BearerAuth}
+	p := &decide.Provider{ID: uuid.New(), OrgID: uuid.New(), Base: base, Endpoints: decide.Endpoints{llm.Chat: {URL: base}}, Auth: decide.BearerAuth}
 	p.Sealed = seal(t, key.PublicKey(), p.OrgID, base.Host)
 	cfg := Config{SealKey: key}
 	if allow {
@@ -92,7 +92,8 @@ func seal(t *testing.T, key hpke.PublicKey, org uuid.UUID, host string) *node.Se
 
 func (b bundle) open(t *testing.T) error {
 	t.Helper()
-	resp, err := b.client.Open(t.Context(), b.provider, llm.Chat, http.Header{}, "", "", Body{[]byte("{"), []byte(`"a":1`), []byte("}")})
+	resp, err := b.client.Open(t.Context(), Call{Target: &decide.Target{Provider: b.provider}, Dialect: llm.Chat, Header: http.Header{},
+		Body: Body{[]byte("{"), []byte(`"a":1`), []byte("}")}})
 	if err == nil {
 		_ = resp.Body.Close()
 	}
@@ -117,6 +118,31 @@ func TestOpenSendsTheCredential(t *testing.T) {
 	}
 }
 
+// Each family has its own header for a key.
+func TestOpenSendsTheCredentialAsTheFamilyWantsIt(t *testing.T) {
+	t.Parallel()
+	for auth, want := range map[decide.Auth]http.Header{
+		decide.BearerAuth:   {"Authorization": {"Bearer canary-secret"}},
+		decide.XAPIKeyAuth:  {"X-Api-Key": {"canary-secret"}},
+		decide.AzureKeyAuth: {"Api-Key": {"canary-secret"}},
+	} {
+		b := setup(t, true)
+		b.provider.Auth = auth
+		if err := b.open(t); err != nil {
+			t.Fatal(err)
+		}
+		got := http.Header{}
+		for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key"} {
+			if v := b.seen.Values(name); v != nil {
+				got[name] = v
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d: -want +got\n%s", auth, diff)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(*testing.T, *bundle){
@@ -124,7 +150,7 @@ func TestOpenRefuses(t *testing.T) {
 			// The same server by another name: only the seal's host forbids it.
 			moved := *b.provider.Base
 			moved.Host = strings.Replace(moved.Host, "127.0.0.1", "localhost", 1)
-			b.provider.Base, b.provider.Endpoints = &moved, decide.Endpoints{llm.Chat: &moved}
+			b.provider.Base, b.provider.Endpoints = &moved, decide.Endpoints{llm.Chat: {URL: &moved}}
 		},
 		"AnotherHost":         func(_ *testing.T, b *bundle) { b.provider.Sealed.Host = "api.example.com" },
 		"AnotherOrganization": func(_ *testing.T, b *bundle) { b.provider.OrgID = uuid.New() },

@@ -1,0 +1,63 @@
+package decide
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/dataplane/llm"
+)
+
+// azureEndpoints are where Azure OpenAI takes calls to a deployment, whose name stands
+// for the model. Without an api_version, or with one of the v1 API's own ("v1", "preview",
+// "latest"), that is the v1 API, where the body names the deployment; with a dated one it
+// is the address of the deployment.
+// https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+// https://learn.microsoft.com/azure/ai-foundry/openai/reference
+func azureEndpoints(p *node.Provider, base *url.URL, deployment string) Endpoints {
+	root := azureRoot(base.Path)
+	version := settingsOf(p).APIVersion
+	query := ""
+	switch version {
+	case "", "v1":
+	case "preview", "latest":
+		query = "api-version=" + version
+	default:
+		query = "api-version=" + url.QueryEscape(version)
+		root = strings.TrimSuffix(root, "/v1")
+		deployed := root + "/deployments/" + url.PathEscape(deployment)
+		return Endpoints{
+			llm.Chat:       {URL: queried(onHostEscaped(base, deployed+"/chat/completions"), query)},
+			llm.Embeddings: {URL: queried(onHostEscaped(base, deployed+"/embeddings"), query)},
+			llm.Responses:  {URL: queried(onHost(base, root+"/responses"), query)}, // named by the body
+		}
+	}
+	return Endpoints{
+		llm.Chat:       {URL: queried(onHost(base, root+"/chat/completions"), query)},
+		llm.Embeddings: {URL: queried(onHost(base, root+"/embeddings"), query)},
+		llm.Responses:  {URL: queried(onHost(base, root+"/responses"), query)},
+	}
+}
+
+// azureRoot is the path of the v1 API, whatever of it people wrote: the resource alone,
+// with "/openai" or "/openai/v1", or the address of a deployment as Azure's portal shows it.
+func azureRoot(path string) string {
+	path, _, _ = strings.Cut(path, "/openai/deployments/")
+	path = strings.TrimRight(path, "/")
+	path = strings.TrimSuffix(path, "/v1")
+	return strings.TrimSuffix(path, "/openai") + "/openai/v1"
+}
+
+// onHostEscaped is onHost for a path whose names are escaped already.
+func onHostEscaped(base *url.URL, escaped string) *url.URL {
+	u := onHost(base, escaped)
+	if path, err := url.PathUnescape(escaped); err == nil {
+		u.Path, u.RawPath = path, escaped
+	}
+	return u
+}
+
+func queried(u *url.URL, query string) *url.URL {
+	u.RawQuery = query
+	return u
+}
