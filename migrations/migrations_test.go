@@ -11,6 +11,9 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
+// latest is the newest step.
+const latest uint = 2
+
 func TestUpDownUp(t *testing.T) {
 	t.Parallel()
 	url, _ := storetest.Empty(t, "template1")
@@ -26,14 +29,16 @@ func TestUpDownUp(t *testing.T) {
 	if err := migrations.Up(ctx, url); err != nil {
 		t.Fatal(err)
 	}
-	version(1)
+	version(latest)
 	if err := migrations.Up(ctx, url); err != nil {
 		t.Fatalf("up to date: %v", err)
 	}
-	if err := migrations.Down(ctx, url); err != nil {
-		t.Fatal(err)
+	for step := latest; step > 0; step-- {
+		if err := migrations.Down(ctx, url); err != nil {
+			t.Fatal(err)
+		}
+		version(step - 1)
 	}
-	version(0)
 	var left int
 	err := storetest.Connect(t, url).QueryRow(ctx, `SELECT count(*) FROM pg_class
 		WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'm', 'S') AND relname <> 'schema_migrations'`).Scan(&left)
@@ -43,7 +48,7 @@ func TestUpDownUp(t *testing.T) {
 	if err := migrations.Up(ctx, url); err != nil {
 		t.Fatal(err)
 	}
-	version(1)
+	version(latest)
 }
 
 // TestFirstOfACluster migrates many databases of a new cluster at the same time, and

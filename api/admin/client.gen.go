@@ -103,7 +103,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-	CreateApiKeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateApiKeyWithBody(ctx context.Context, params *CreateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateApiKey Create a gateway key
 	//
@@ -112,14 +112,14 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-	CreateApiKey(ctx context.Context, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateApiKey(ctx context.Context, params *CreateApiKeyParams, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeApiKey Revoke a gateway key for good
 	//
 	// The row stays, with `revoked_at`. Revoking again changes nothing.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/api-keys/{id} (the `RevokeApiKey` operationId).
-	RevokeApiKey(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RevokeApiKey(ctx context.Context, id Id, params *RevokeApiKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetApiKey Read a gateway key
 	//
@@ -131,14 +131,14 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-	UpdateApiKeyWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateApiKeyWithBody(ctx context.Context, id Id, params *UpdateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateApiKey Disable or enable a gateway key
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-	UpdateApiKey(ctx context.Context, id Id, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateApiKey(ctx context.Context, id Id, params *UpdateApiKeyParams, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RotateApiKeyWithBody Replace the secret of a gateway key
 	//
@@ -148,7 +148,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-	RotateApiKeyWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateApiKeyWithBody(ctx context.Context, id Id, params *RotateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RotateApiKey Replace the secret of a gateway key
 	//
@@ -158,7 +158,15 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-	RotateApiKey(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateApiKey(ctx context.Context, id Id, params *RotateApiKeyParams, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAuditEvents See who changed what
+	//
+	// Every change of the organization's configuration, the newest first. It is written in the transaction of the change
+	// itself: there is none without the other. A page has 100 events unless `limit` says otherwise.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/audit-events (the `ListAuditEvents` operationId).
+	ListAuditEvents(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ClassifyResultWithBody What the gateway would make of a provider's answer
 	//
@@ -236,7 +244,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-	ResetRouteHealthWithBody(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ResetRouteHealthWithBody(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResetRouteHealth End a cooldown on every node
 	//
@@ -245,7 +253,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-	ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListModelMappings List the model mappings
 	//
@@ -264,7 +272,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-	CreateModelMappingWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateModelMappingWithBody(ctx context.Context, params *CreateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateModelMapping Enable a model, or add a target to a route
 	//
@@ -278,7 +286,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-	CreateModelMapping(ctx context.Context, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateModelMapping(ctx context.Context, params *CreateModelMappingParams, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReorderModelMappingsWithBody Set the priority of several model mappings
 	//
@@ -304,7 +312,7 @@ type ClientInterface interface {
 	// `serving_status`.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/model-mappings/{id} (the `DeleteModelMapping` operationId).
-	DeleteModelMapping(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteModelMapping(ctx context.Context, id Id, params *DeleteModelMappingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetModelMapping Read a model mapping
 	//
@@ -316,14 +324,14 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-	UpdateModelMappingWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateModelMappingWithBody(ctx context.Context, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateModelMapping Change a model mapping
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-	UpdateModelMapping(ctx context.Context, id Id, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateModelMapping(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProviderCatalog What is known of each vendor
 	//
@@ -345,7 +353,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-	CreateProviderWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateProviderWithBody(ctx context.Context, params *CreateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateProvider Create a provider
 	//
@@ -355,14 +363,14 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-	CreateProvider(ctx context.Context, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateProvider(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteProvider Delete a provider
 	//
 	// Removes its model mappings and its stored credential too.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/providers/{id} (the `DeleteProvider` operationId).
-	DeleteProvider(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteProvider(ctx context.Context, id Id, params *DeleteProviderParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProvider Read a provider
 	//
@@ -378,7 +386,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-	UpdateProviderWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateProviderWithBody(ctx context.Context, id Id, params *UpdateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateProvider Change a provider
 	//
@@ -389,7 +397,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-	UpdateProvider(ctx context.Context, id Id, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateProvider(ctx context.Context, id Id, params *UpdateProviderParams, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListProviderModelMappings List the model mappings of a provider
 	//
@@ -439,8 +447,8 @@ func (c *Client) ListApiKeys(ctx context.Context, params *ListApiKeysParams, req
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-func (c *Client) CreateApiKeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateApiKeyRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateApiKeyWithBody(ctx context.Context, params *CreateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateApiKeyRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -458,8 +466,8 @@ func (c *Client) CreateApiKeyWithBody(ctx context.Context, contentType string, b
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-func (c *Client) CreateApiKey(ctx context.Context, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateApiKeyRequest(c.Server, body)
+func (c *Client) CreateApiKey(ctx context.Context, params *CreateApiKeyParams, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateApiKeyRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -475,8 +483,8 @@ func (c *Client) CreateApiKey(ctx context.Context, body CreateApiKeyJSONRequestB
 // The row stays, with `revoked_at`. Revoking again changes nothing.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/api-keys/{id} (the `RevokeApiKey` operationId).
-func (c *Client) RevokeApiKey(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRevokeApiKeyRequest(c.Server, id)
+func (c *Client) RevokeApiKey(ctx context.Context, id Id, params *RevokeApiKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeApiKeyRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -507,8 +515,8 @@ func (c *Client) GetApiKey(ctx context.Context, id Id, reqEditors ...RequestEdit
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-func (c *Client) UpdateApiKeyWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateApiKeyRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) UpdateApiKeyWithBody(ctx context.Context, id Id, params *UpdateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateApiKeyRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -524,8 +532,8 @@ func (c *Client) UpdateApiKeyWithBody(ctx context.Context, id Id, contentType st
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-func (c *Client) UpdateApiKey(ctx context.Context, id Id, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateApiKeyRequest(c.Server, id, body)
+func (c *Client) UpdateApiKey(ctx context.Context, id Id, params *UpdateApiKeyParams, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateApiKeyRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -544,8 +552,8 @@ func (c *Client) UpdateApiKey(ctx context.Context, id Id, body UpdateApiKeyJSONR
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-func (c *Client) RotateApiKeyWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateApiKeyRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) RotateApiKeyWithBody(ctx context.Context, id Id, params *RotateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateApiKeyRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -564,8 +572,26 @@ func (c *Client) RotateApiKeyWithBody(ctx context.Context, id Id, contentType st
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-func (c *Client) RotateApiKey(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateApiKeyRequest(c.Server, id, body)
+func (c *Client) RotateApiKey(ctx context.Context, id Id, params *RotateApiKeyParams, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateApiKeyRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAuditEvents See who changed what
+//
+// Every change of the organization's configuration, the newest first. It is written in the transaction of the change
+// itself: there is none without the other. A page has 100 events unless `limit` says otherwise.
+//
+// Corresponds with GET /api/llm-gateway/admin/audit-events (the `ListAuditEvents` operationId).
+func (c *Client) ListAuditEvents(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAuditEventsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -702,8 +728,8 @@ func (c *Client) ListRouteHealth(ctx context.Context, reqEditors ...RequestEdito
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-func (c *Client) ResetRouteHealthWithBody(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResetRouteHealthRequestWithBody(c.Server, providerId, contentType, body)
+func (c *Client) ResetRouteHealthWithBody(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetRouteHealthRequestWithBody(c.Server, providerId, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -721,8 +747,8 @@ func (c *Client) ResetRouteHealthWithBody(ctx context.Context, providerId openap
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-func (c *Client) ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResetRouteHealthRequest(c.Server, providerId, body)
+func (c *Client) ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetRouteHealthRequest(c.Server, providerId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -760,8 +786,8 @@ func (c *Client) ListModelMappings(ctx context.Context, params *ListModelMapping
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-func (c *Client) CreateModelMappingWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateModelMappingRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateModelMappingWithBody(ctx context.Context, params *CreateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelMappingRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -784,8 +810,8 @@ func (c *Client) CreateModelMappingWithBody(ctx context.Context, contentType str
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-func (c *Client) CreateModelMapping(ctx context.Context, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateModelMappingRequest(c.Server, body)
+func (c *Client) CreateModelMapping(ctx context.Context, params *CreateModelMappingParams, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelMappingRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -840,8 +866,8 @@ func (c *Client) ReorderModelMappings(ctx context.Context, body ReorderModelMapp
 // `serving_status`.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/model-mappings/{id} (the `DeleteModelMapping` operationId).
-func (c *Client) DeleteModelMapping(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteModelMappingRequest(c.Server, id)
+func (c *Client) DeleteModelMapping(ctx context.Context, id Id, params *DeleteModelMappingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteModelMappingRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -872,8 +898,8 @@ func (c *Client) GetModelMapping(ctx context.Context, id Id, reqEditors ...Reque
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-func (c *Client) UpdateModelMappingWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateModelMappingRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) UpdateModelMappingWithBody(ctx context.Context, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelMappingRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -889,8 +915,8 @@ func (c *Client) UpdateModelMappingWithBody(ctx context.Context, id Id, contentT
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-func (c *Client) UpdateModelMapping(ctx context.Context, id Id, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateModelMappingRequest(c.Server, id, body)
+func (c *Client) UpdateModelMapping(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelMappingRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -941,8 +967,8 @@ func (c *Client) ListProviders(ctx context.Context, params *ListProvidersParams,
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-func (c *Client) CreateProviderWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateProviderRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateProviderWithBody(ctx context.Context, params *CreateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateProviderRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -961,8 +987,8 @@ func (c *Client) CreateProviderWithBody(ctx context.Context, contentType string,
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-func (c *Client) CreateProvider(ctx context.Context, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateProviderRequest(c.Server, body)
+func (c *Client) CreateProvider(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateProviderRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -978,8 +1004,8 @@ func (c *Client) CreateProvider(ctx context.Context, body CreateProviderJSONRequ
 // Removes its model mappings and its stored credential too.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/providers/{id} (the `DeleteProvider` operationId).
-func (c *Client) DeleteProvider(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteProviderRequest(c.Server, id)
+func (c *Client) DeleteProvider(ctx context.Context, id Id, params *DeleteProviderParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteProviderRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -1014,8 +1040,8 @@ func (c *Client) GetProvider(ctx context.Context, id Id, reqEditors ...RequestEd
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateProviderRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, params *UpdateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateProviderRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1035,8 +1061,8 @@ func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, contentType 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-func (c *Client) UpdateProvider(ctx context.Context, id Id, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUpdateProviderRequest(c.Server, id, body)
+func (c *Client) UpdateProvider(ctx context.Context, id Id, params *UpdateProviderParams, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateProviderRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1169,18 +1195,18 @@ func NewListApiKeysRequest(server string, params *ListApiKeysParams) (*http.Requ
 }
 
 // NewCreateApiKeyRequest calls the generic CreateApiKey builder with application/json body
-func NewCreateApiKeyRequest(server string, body CreateApiKeyJSONRequestBody) (*http.Request, error) {
+func NewCreateApiKeyRequest(server string, params *CreateApiKeyParams, body CreateApiKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateApiKeyRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateApiKeyRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateApiKeyRequestWithBody constructs an http.Request for the CreateApiKey method, with any body, and a specified content type
-func NewCreateApiKeyRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateApiKeyRequestWithBody(server string, params *CreateApiKeyParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -1205,11 +1231,26 @@ func NewCreateApiKeyRequestWithBody(server string, contentType string, body io.R
 
 	req.Header.Add("Content-Type", contentType)
 
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
 // NewRevokeApiKeyRequest constructs an http.Request for the RevokeApiKey method
-func NewRevokeApiKeyRequest(server string, id Id) (*http.Request, error) {
+func NewRevokeApiKeyRequest(server string, id Id, params *RevokeApiKeyParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1237,6 +1278,21 @@ func NewRevokeApiKeyRequest(server string, id Id) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -1277,18 +1333,18 @@ func NewGetApiKeyRequest(server string, id Id) (*http.Request, error) {
 }
 
 // NewUpdateApiKeyRequest calls the generic UpdateApiKey builder with application/json body
-func NewUpdateApiKeyRequest(server string, id Id, body UpdateApiKeyJSONRequestBody) (*http.Request, error) {
+func NewUpdateApiKeyRequest(server string, id Id, params *UpdateApiKeyParams, body UpdateApiKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateApiKeyRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateApiKeyRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewUpdateApiKeyRequestWithBody constructs an http.Request for the UpdateApiKey method, with any body, and a specified content type
-func NewUpdateApiKeyRequestWithBody(server string, id Id, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateApiKeyRequestWithBody(server string, id Id, params *UpdateApiKeyParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1320,22 +1376,37 @@ func NewUpdateApiKeyRequestWithBody(server string, id Id, contentType string, bo
 
 	req.Header.Add("Content-Type", contentType)
 
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
 // NewRotateApiKeyRequest calls the generic RotateApiKey builder with application/json body
-func NewRotateApiKeyRequest(server string, id Id, body RotateApiKeyJSONRequestBody) (*http.Request, error) {
+func NewRotateApiKeyRequest(server string, id Id, params *RotateApiKeyParams, body RotateApiKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRotateApiKeyRequestWithBody(server, id, "application/json", bodyReader)
+	return NewRotateApiKeyRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewRotateApiKeyRequestWithBody constructs an http.Request for the RotateApiKey method, with any body, and a specified content type
-func NewRotateApiKeyRequestWithBody(server string, id Id, contentType string, body io.Reader) (*http.Request, error) {
+func NewRotateApiKeyRequestWithBody(server string, id Id, params *RotateApiKeyParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1366,6 +1437,123 @@ func NewRotateApiKeyRequestWithBody(server string, id Id, contentType string, bo
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAuditEventsRequest constructs an http.Request for the ListAuditEvents method
+func NewListAuditEventsRequest(server string, params *ListAuditEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/audit-events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ResourceId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "resource_id", *params.ResourceId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Operation != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "operation", *params.Operation, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ActorId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor_id", *params.ActorId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -1478,18 +1666,18 @@ func NewListRouteHealthRequest(server string) (*http.Request, error) {
 }
 
 // NewResetRouteHealthRequest calls the generic ResetRouteHealth builder with application/json body
-func NewResetRouteHealthRequest(server string, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody) (*http.Request, error) {
+func NewResetRouteHealthRequest(server string, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewResetRouteHealthRequestWithBody(server, providerId, "application/json", bodyReader)
+	return NewResetRouteHealthRequestWithBody(server, providerId, params, "application/json", bodyReader)
 }
 
 // NewResetRouteHealthRequestWithBody constructs an http.Request for the ResetRouteHealth method, with any body, and a specified content type
-func NewResetRouteHealthRequestWithBody(server string, providerId openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
+func NewResetRouteHealthRequestWithBody(server string, providerId openapi_types.UUID, params *ResetRouteHealthParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1520,6 +1708,21 @@ func NewResetRouteHealthRequestWithBody(server string, providerId openapi_types.
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -1591,18 +1794,18 @@ func NewListModelMappingsRequest(server string, params *ListModelMappingsParams)
 }
 
 // NewCreateModelMappingRequest calls the generic CreateModelMapping builder with application/json body
-func NewCreateModelMappingRequest(server string, body CreateModelMappingJSONRequestBody) (*http.Request, error) {
+func NewCreateModelMappingRequest(server string, params *CreateModelMappingParams, body CreateModelMappingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateModelMappingRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateModelMappingRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateModelMappingRequestWithBody constructs an http.Request for the CreateModelMapping method, with any body, and a specified content type
-func NewCreateModelMappingRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateModelMappingRequestWithBody(server string, params *CreateModelMappingParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -1626,6 +1829,21 @@ func NewCreateModelMappingRequestWithBody(server string, contentType string, bod
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -1671,7 +1889,7 @@ func NewReorderModelMappingsRequestWithBody(server string, contentType string, b
 }
 
 // NewDeleteModelMappingRequest constructs an http.Request for the DeleteModelMapping method
-func NewDeleteModelMappingRequest(server string, id Id) (*http.Request, error) {
+func NewDeleteModelMappingRequest(server string, id Id, params *DeleteModelMappingParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1699,6 +1917,21 @@ func NewDeleteModelMappingRequest(server string, id Id) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -1739,18 +1972,18 @@ func NewGetModelMappingRequest(server string, id Id) (*http.Request, error) {
 }
 
 // NewUpdateModelMappingRequest calls the generic UpdateModelMapping builder with application/json body
-func NewUpdateModelMappingRequest(server string, id Id, body UpdateModelMappingJSONRequestBody) (*http.Request, error) {
+func NewUpdateModelMappingRequest(server string, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateModelMappingRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateModelMappingRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewUpdateModelMappingRequestWithBody constructs an http.Request for the UpdateModelMapping method, with any body, and a specified content type
-func NewUpdateModelMappingRequestWithBody(server string, id Id, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateModelMappingRequestWithBody(server string, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1781,6 +2014,21 @@ func NewUpdateModelMappingRequestWithBody(server string, id Id, contentType stri
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -1879,18 +2127,18 @@ func NewListProvidersRequest(server string, params *ListProvidersParams) (*http.
 }
 
 // NewCreateProviderRequest calls the generic CreateProvider builder with application/json body
-func NewCreateProviderRequest(server string, body CreateProviderJSONRequestBody) (*http.Request, error) {
+func NewCreateProviderRequest(server string, params *CreateProviderParams, body CreateProviderJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateProviderRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateProviderRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateProviderRequestWithBody constructs an http.Request for the CreateProvider method, with any body, and a specified content type
-func NewCreateProviderRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateProviderRequestWithBody(server string, params *CreateProviderParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -1915,11 +2163,26 @@ func NewCreateProviderRequestWithBody(server string, contentType string, body io
 
 	req.Header.Add("Content-Type", contentType)
 
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
 // NewDeleteProviderRequest constructs an http.Request for the DeleteProvider method
-func NewDeleteProviderRequest(server string, id Id) (*http.Request, error) {
+func NewDeleteProviderRequest(server string, id Id, params *DeleteProviderParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1947,6 +2210,21 @@ func NewDeleteProviderRequest(server string, id Id) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -1987,18 +2265,18 @@ func NewGetProviderRequest(server string, id Id) (*http.Request, error) {
 }
 
 // NewUpdateProviderRequest calls the generic UpdateProvider builder with application/json body
-func NewUpdateProviderRequest(server string, id Id, body UpdateProviderJSONRequestBody) (*http.Request, error) {
+func NewUpdateProviderRequest(server string, id Id, params *UpdateProviderParams, body UpdateProviderJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewUpdateProviderRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateProviderRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewUpdateProviderRequestWithBody constructs an http.Request for the UpdateProvider method, with any body, and a specified content type
-func NewUpdateProviderRequestWithBody(server string, id Id, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateProviderRequestWithBody(server string, id Id, params *UpdateProviderParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -2029,6 +2307,21 @@ func NewUpdateProviderRequestWithBody(server string, id Id, contentType string, 
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -2204,7 +2497,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-	CreateApiKeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error)
+	CreateApiKeyWithBodyWithResponse(ctx context.Context, params *CreateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error)
 
 	// CreateApiKeyWithResponse Create a gateway key
 	//
@@ -2213,7 +2506,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-	CreateApiKeyWithResponse(ctx context.Context, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error)
+	CreateApiKeyWithResponse(ctx context.Context, params *CreateApiKeyParams, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error)
 
 	// RevokeApiKeyWithResponse Revoke a gateway key for good
 	//
@@ -2222,7 +2515,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/api-keys/{id} (the `RevokeApiKey` operationId).
-	RevokeApiKeyWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*RevokeApiKeyResponse, error)
+	RevokeApiKeyWithResponse(ctx context.Context, id Id, params *RevokeApiKeyParams, reqEditors ...RequestEditorFn) (*RevokeApiKeyResponse, error)
 
 	// GetApiKeyWithResponse Read a gateway key
 	//
@@ -2236,14 +2529,14 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-	UpdateApiKeyWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error)
+	UpdateApiKeyWithBodyWithResponse(ctx context.Context, id Id, params *UpdateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error)
 
 	// UpdateApiKeyWithResponse Disable or enable a gateway key
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-	UpdateApiKeyWithResponse(ctx context.Context, id Id, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error)
+	UpdateApiKeyWithResponse(ctx context.Context, id Id, params *UpdateApiKeyParams, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error)
 
 	// RotateApiKeyWithBodyWithResponse Replace the secret of a gateway key
 	//
@@ -2253,7 +2546,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-	RotateApiKeyWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error)
+	RotateApiKeyWithBodyWithResponse(ctx context.Context, id Id, params *RotateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error)
 
 	// RotateApiKeyWithResponse Replace the secret of a gateway key
 	//
@@ -2263,7 +2556,17 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-	RotateApiKeyWithResponse(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error)
+	RotateApiKeyWithResponse(ctx context.Context, id Id, params *RotateApiKeyParams, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error)
+
+	// ListAuditEventsWithResponse See who changed what
+	//
+	// Every change of the organization's configuration, the newest first. It is written in the transaction of the change
+	// itself: there is none without the other. A page has 100 events unless `limit` says otherwise.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/audit-events (the `ListAuditEvents` operationId).
+	ListAuditEventsWithResponse(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*ListAuditEventsResponse, error)
 
 	// ClassifyResultWithBodyWithResponse What the gateway would make of a provider's answer
 	//
@@ -2343,7 +2646,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-	ResetRouteHealthWithBodyWithResponse(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
+	ResetRouteHealthWithBodyWithResponse(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
 
 	// ResetRouteHealthWithResponse End a cooldown on every node
 	//
@@ -2352,7 +2655,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-	ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
+	ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
 
 	// ListModelMappingsWithResponse List the model mappings
 	//
@@ -2373,7 +2676,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-	CreateModelMappingWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error)
+	CreateModelMappingWithBodyWithResponse(ctx context.Context, params *CreateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error)
 
 	// CreateModelMappingWithResponse Enable a model, or add a target to a route
 	//
@@ -2387,7 +2690,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-	CreateModelMappingWithResponse(ctx context.Context, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error)
+	CreateModelMappingWithResponse(ctx context.Context, params *CreateModelMappingParams, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error)
 
 	// ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 	//
@@ -2415,7 +2718,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/model-mappings/{id} (the `DeleteModelMapping` operationId).
-	DeleteModelMappingWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*DeleteModelMappingResponse, error)
+	DeleteModelMappingWithResponse(ctx context.Context, id Id, params *DeleteModelMappingParams, reqEditors ...RequestEditorFn) (*DeleteModelMappingResponse, error)
 
 	// GetModelMappingWithResponse Read a model mapping
 	//
@@ -2429,14 +2732,14 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-	UpdateModelMappingWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error)
+	UpdateModelMappingWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error)
 
 	// UpdateModelMappingWithResponse Change a model mapping
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-	UpdateModelMappingWithResponse(ctx context.Context, id Id, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error)
+	UpdateModelMappingWithResponse(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error)
 
 	// GetProviderCatalogWithResponse What is known of each vendor
 	//
@@ -2462,7 +2765,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-	CreateProviderWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error)
+	CreateProviderWithBodyWithResponse(ctx context.Context, params *CreateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error)
 
 	// CreateProviderWithResponse Create a provider
 	//
@@ -2472,7 +2775,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-	CreateProviderWithResponse(ctx context.Context, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error)
+	CreateProviderWithResponse(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error)
 
 	// DeleteProviderWithResponse Delete a provider
 	//
@@ -2481,7 +2784,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/providers/{id} (the `DeleteProvider` operationId).
-	DeleteProviderWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*DeleteProviderResponse, error)
+	DeleteProviderWithResponse(ctx context.Context, id Id, params *DeleteProviderParams, reqEditors ...RequestEditorFn) (*DeleteProviderResponse, error)
 
 	// GetProviderWithResponse Read a provider
 	//
@@ -2499,7 +2802,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-	UpdateProviderWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error)
+	UpdateProviderWithBodyWithResponse(ctx context.Context, id Id, params *UpdateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error)
 
 	// UpdateProviderWithResponse Change a provider
 	//
@@ -2510,7 +2813,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-	UpdateProviderWithResponse(ctx context.Context, id Id, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error)
+	UpdateProviderWithResponse(ctx context.Context, id Id, params *UpdateProviderParams, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error)
 
 	// ListProviderModelMappingsWithResponse List the model mappings of a provider
 	//
@@ -2639,6 +2942,8 @@ type CreateApiKeyResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -2667,6 +2972,11 @@ func (r CreateApiKeyResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r CreateApiKeyResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateApiKeyResponse) GetJSON409() *Conflict {
+	return r.JSON409
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -2734,6 +3044,8 @@ type RevokeApiKeyResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -2766,6 +3078,11 @@ func (r RevokeApiKeyResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r RevokeApiKeyResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RevokeApiKeyResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -2802,6 +3119,11 @@ func (r RevokeApiKeyResponse) ContentType() string {
 	return ""
 }
 
+// GetApiKeyResponse200Headers the declared response headers of an HTTP 200 response for GetApiKey
+type GetApiKeyResponse200Headers struct {
+	ETag string
+}
+
 // GetApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetApiKey
 type GetApiKeyResponse401Headers struct {
 	WWWAuthenticate *string
@@ -2822,6 +3144,8 @@ type GetApiKeyResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetApiKeyResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetApiKeyResponse401Headers
 }
@@ -2885,6 +3209,11 @@ func (r GetApiKeyResponse) ContentType() string {
 	return ""
 }
 
+// UpdateApiKeyResponse200Headers the declared response headers of an HTTP 200 response for UpdateApiKey
+type UpdateApiKeyResponse200Headers struct {
+	ETag string
+}
+
 // UpdateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateApiKey
 type UpdateApiKeyResponse401Headers struct {
 	WWWAuthenticate *string
@@ -2905,12 +3234,16 @@ type UpdateApiKeyResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateApiKeyResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *UpdateApiKeyResponse401Headers
 }
@@ -2943,6 +3276,11 @@ func (r UpdateApiKeyResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r UpdateApiKeyResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateApiKeyResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -3087,6 +3425,89 @@ func (r RotateApiKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RotateApiKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAuditEventsResponse200Headers the declared response headers of an HTTP 200 response for ListAuditEvents
+type ListAuditEventsResponse200Headers struct {
+	Link *string
+}
+
+// ListAuditEventsResponse401Headers the declared response headers of an HTTP 401 response for ListAuditEvents
+type ListAuditEventsResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListAuditEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]AuditEvent
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListAuditEventsResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListAuditEventsResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAuditEventsResponse) GetJSON200() *[]AuditEvent {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListAuditEventsResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListAuditEventsResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListAuditEventsResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListAuditEventsResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAuditEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAuditEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAuditEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAuditEventsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3381,6 +3802,8 @@ type ResetRouteHealthResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -3416,6 +3839,11 @@ func (r ResetRouteHealthResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r ResetRouteHealthResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ResetRouteHealthResponse) GetJSON409() *Conflict {
+	return r.JSON409
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -3550,6 +3978,11 @@ func (r ListModelMappingsResponse) ContentType() string {
 	return ""
 }
 
+// CreateModelMappingResponse200Headers the declared response headers of an HTTP 200 response for CreateModelMapping
+type CreateModelMappingResponse200Headers struct {
+	ETag string
+}
+
 // CreateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelMapping
 type CreateModelMappingResponse401Headers struct {
 	WWWAuthenticate *string
@@ -3576,6 +4009,8 @@ type CreateModelMappingResponse struct {
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateModelMappingResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateModelMappingResponse401Headers
 }
@@ -3775,6 +4210,8 @@ type DeleteModelMappingResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -3804,6 +4241,11 @@ func (r DeleteModelMappingResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteModelMappingResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteModelMappingResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -3840,6 +4282,11 @@ func (r DeleteModelMappingResponse) ContentType() string {
 	return ""
 }
 
+// GetModelMappingResponse200Headers the declared response headers of an HTTP 200 response for GetModelMapping
+type GetModelMappingResponse200Headers struct {
+	ETag string
+}
+
 // GetModelMappingResponse401Headers the declared response headers of an HTTP 401 response for GetModelMapping
 type GetModelMappingResponse401Headers struct {
 	WWWAuthenticate *string
@@ -3860,6 +4307,8 @@ type GetModelMappingResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetModelMappingResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetModelMappingResponse401Headers
 }
@@ -3923,6 +4372,11 @@ func (r GetModelMappingResponse) ContentType() string {
 	return ""
 }
 
+// UpdateModelMappingResponse200Headers the declared response headers of an HTTP 200 response for UpdateModelMapping
+type UpdateModelMappingResponse200Headers struct {
+	ETag string
+}
+
 // UpdateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelMapping
 type UpdateModelMappingResponse401Headers struct {
 	WWWAuthenticate *string
@@ -3943,12 +4397,16 @@ type UpdateModelMappingResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateModelMappingResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *UpdateModelMappingResponse401Headers
 }
@@ -3981,6 +4439,11 @@ func (r UpdateModelMappingResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r UpdateModelMappingResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateModelMappingResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -4179,6 +4642,11 @@ func (r ListProvidersResponse) ContentType() string {
 	return ""
 }
 
+// CreateProviderResponse200Headers the declared response headers of an HTTP 200 response for CreateProvider
+type CreateProviderResponse200Headers struct {
+	ETag string
+}
+
 // CreateProviderResponse401Headers the declared response headers of an HTTP 401 response for CreateProvider
 type CreateProviderResponse401Headers struct {
 	WWWAuthenticate *string
@@ -4205,6 +4673,8 @@ type CreateProviderResponse struct {
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateProviderResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateProviderResponse401Headers
 }
@@ -4301,6 +4771,8 @@ type DeleteProviderResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -4330,6 +4802,11 @@ func (r DeleteProviderResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteProviderResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteProviderResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -4366,6 +4843,11 @@ func (r DeleteProviderResponse) ContentType() string {
 	return ""
 }
 
+// GetProviderResponse200Headers the declared response headers of an HTTP 200 response for GetProvider
+type GetProviderResponse200Headers struct {
+	ETag string
+}
+
 // GetProviderResponse401Headers the declared response headers of an HTTP 401 response for GetProvider
 type GetProviderResponse401Headers struct {
 	WWWAuthenticate *string
@@ -4386,6 +4868,8 @@ type GetProviderResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetProviderResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetProviderResponse401Headers
 }
@@ -4449,6 +4933,11 @@ func (r GetProviderResponse) ContentType() string {
 	return ""
 }
 
+// UpdateProviderResponse200Headers the declared response headers of an HTTP 200 response for UpdateProvider
+type UpdateProviderResponse200Headers struct {
+	ETag string
+}
+
 // UpdateProviderResponse401Headers the declared response headers of an HTTP 401 response for UpdateProvider
 type UpdateProviderResponse401Headers struct {
 	WWWAuthenticate *string
@@ -4469,12 +4958,16 @@ type UpdateProviderResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateProviderResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *UpdateProviderResponse401Headers
 }
@@ -4507,6 +5000,11 @@ func (r UpdateProviderResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r UpdateProviderResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateProviderResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -4748,8 +5246,8 @@ func (c *ClientWithResponses) ListApiKeysWithResponse(ctx context.Context, param
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-func (c *ClientWithResponses) CreateApiKeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error) {
-	rsp, err := c.CreateApiKeyWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateApiKeyWithBodyWithResponse(ctx context.Context, params *CreateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error) {
+	rsp, err := c.CreateApiKeyWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4763,8 +5261,8 @@ func (c *ClientWithResponses) CreateApiKeyWithBodyWithResponse(ctx context.Conte
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys (the `CreateApiKey` operationId).
-func (c *ClientWithResponses) CreateApiKeyWithResponse(ctx context.Context, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error) {
-	rsp, err := c.CreateApiKey(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateApiKeyWithResponse(ctx context.Context, params *CreateApiKeyParams, body CreateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateApiKeyResponse, error) {
+	rsp, err := c.CreateApiKey(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4778,8 +5276,8 @@ func (c *ClientWithResponses) CreateApiKeyWithResponse(ctx context.Context, body
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/api-keys/{id} (the `RevokeApiKey` operationId).
-func (c *ClientWithResponses) RevokeApiKeyWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*RevokeApiKeyResponse, error) {
-	rsp, err := c.RevokeApiKey(ctx, id, reqEditors...)
+func (c *ClientWithResponses) RevokeApiKeyWithResponse(ctx context.Context, id Id, params *RevokeApiKeyParams, reqEditors ...RequestEditorFn) (*RevokeApiKeyResponse, error) {
+	rsp, err := c.RevokeApiKey(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4804,8 +5302,8 @@ func (c *ClientWithResponses) GetApiKeyWithResponse(ctx context.Context, id Id, 
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-func (c *ClientWithResponses) UpdateApiKeyWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error) {
-	rsp, err := c.UpdateApiKeyWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateApiKeyWithBodyWithResponse(ctx context.Context, id Id, params *UpdateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error) {
+	rsp, err := c.UpdateApiKeyWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4817,8 +5315,8 @@ func (c *ClientWithResponses) UpdateApiKeyWithBodyWithResponse(ctx context.Conte
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /api/llm-gateway/admin/api-keys/{id} (the `UpdateApiKey` operationId).
-func (c *ClientWithResponses) UpdateApiKeyWithResponse(ctx context.Context, id Id, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error) {
-	rsp, err := c.UpdateApiKey(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) UpdateApiKeyWithResponse(ctx context.Context, id Id, params *UpdateApiKeyParams, body UpdateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateApiKeyResponse, error) {
+	rsp, err := c.UpdateApiKey(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4833,8 +5331,8 @@ func (c *ClientWithResponses) UpdateApiKeyWithResponse(ctx context.Context, id I
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-func (c *ClientWithResponses) RotateApiKeyWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error) {
-	rsp, err := c.RotateApiKeyWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) RotateApiKeyWithBodyWithResponse(ctx context.Context, id Id, params *RotateApiKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error) {
+	rsp, err := c.RotateApiKeyWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4849,12 +5347,28 @@ func (c *ClientWithResponses) RotateApiKeyWithBodyWithResponse(ctx context.Conte
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/api-keys/{id}/rotate (the `RotateApiKey` operationId).
-func (c *ClientWithResponses) RotateApiKeyWithResponse(ctx context.Context, id Id, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error) {
-	rsp, err := c.RotateApiKey(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) RotateApiKeyWithResponse(ctx context.Context, id Id, params *RotateApiKeyParams, body RotateApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateApiKeyResponse, error) {
+	rsp, err := c.RotateApiKey(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseRotateApiKeyResponse(rsp)
+}
+
+// ListAuditEventsWithResponse See who changed what
+//
+// Every change of the organization's configuration, the newest first. It is written in the transaction of the change
+// itself: there is none without the other. A page has 100 events unless `limit` says otherwise.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/audit-events (the `ListAuditEvents` operationId).
+func (c *ClientWithResponses) ListAuditEventsWithResponse(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*ListAuditEventsResponse, error) {
+	rsp, err := c.ListAuditEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAuditEventsResponse(rsp)
 }
 
 // ClassifyResultWithBodyWithResponse What the gateway would make of a provider's answer
@@ -4965,8 +5479,8 @@ func (c *ClientWithResponses) ListRouteHealthWithResponse(ctx context.Context, r
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-func (c *ClientWithResponses) ResetRouteHealthWithBodyWithResponse(ctx context.Context, providerId openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error) {
-	rsp, err := c.ResetRouteHealthWithBody(ctx, providerId, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ResetRouteHealthWithBodyWithResponse(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error) {
+	rsp, err := c.ResetRouteHealthWithBody(ctx, providerId, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -4980,8 +5494,8 @@ func (c *ClientWithResponses) ResetRouteHealthWithBodyWithResponse(ctx context.C
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
-func (c *ClientWithResponses) ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error) {
-	rsp, err := c.ResetRouteHealth(ctx, providerId, body, reqEditors...)
+func (c *ClientWithResponses) ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error) {
+	rsp, err := c.ResetRouteHealth(ctx, providerId, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5013,8 +5527,8 @@ func (c *ClientWithResponses) ListModelMappingsWithResponse(ctx context.Context,
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-func (c *ClientWithResponses) CreateModelMappingWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error) {
-	rsp, err := c.CreateModelMappingWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateModelMappingWithBodyWithResponse(ctx context.Context, params *CreateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error) {
+	rsp, err := c.CreateModelMappingWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5033,8 +5547,8 @@ func (c *ClientWithResponses) CreateModelMappingWithBodyWithResponse(ctx context
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/model-mappings (the `CreateModelMapping` operationId).
-func (c *ClientWithResponses) CreateModelMappingWithResponse(ctx context.Context, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error) {
-	rsp, err := c.CreateModelMapping(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateModelMappingWithResponse(ctx context.Context, params *CreateModelMappingParams, body CreateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelMappingResponse, error) {
+	rsp, err := c.CreateModelMapping(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5079,8 +5593,8 @@ func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Conte
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/model-mappings/{id} (the `DeleteModelMapping` operationId).
-func (c *ClientWithResponses) DeleteModelMappingWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*DeleteModelMappingResponse, error) {
-	rsp, err := c.DeleteModelMapping(ctx, id, reqEditors...)
+func (c *ClientWithResponses) DeleteModelMappingWithResponse(ctx context.Context, id Id, params *DeleteModelMappingParams, reqEditors ...RequestEditorFn) (*DeleteModelMappingResponse, error) {
+	rsp, err := c.DeleteModelMapping(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5105,8 +5619,8 @@ func (c *ClientWithResponses) GetModelMappingWithResponse(ctx context.Context, i
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-func (c *ClientWithResponses) UpdateModelMappingWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error) {
-	rsp, err := c.UpdateModelMappingWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateModelMappingWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error) {
+	rsp, err := c.UpdateModelMappingWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5118,8 +5632,8 @@ func (c *ClientWithResponses) UpdateModelMappingWithBodyWithResponse(ctx context
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
-func (c *ClientWithResponses) UpdateModelMappingWithResponse(ctx context.Context, id Id, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error) {
-	rsp, err := c.UpdateModelMapping(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) UpdateModelMappingWithResponse(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error) {
+	rsp, err := c.UpdateModelMapping(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5162,8 +5676,8 @@ func (c *ClientWithResponses) ListProvidersWithResponse(ctx context.Context, par
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-func (c *ClientWithResponses) CreateProviderWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error) {
-	rsp, err := c.CreateProviderWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateProviderWithBodyWithResponse(ctx context.Context, params *CreateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error) {
+	rsp, err := c.CreateProviderWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5178,8 +5692,8 @@ func (c *ClientWithResponses) CreateProviderWithBodyWithResponse(ctx context.Con
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
-func (c *ClientWithResponses) CreateProviderWithResponse(ctx context.Context, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error) {
-	rsp, err := c.CreateProvider(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateProviderWithResponse(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error) {
+	rsp, err := c.CreateProvider(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5193,8 +5707,8 @@ func (c *ClientWithResponses) CreateProviderWithResponse(ctx context.Context, bo
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/providers/{id} (the `DeleteProvider` operationId).
-func (c *ClientWithResponses) DeleteProviderWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*DeleteProviderResponse, error) {
-	rsp, err := c.DeleteProvider(ctx, id, reqEditors...)
+func (c *ClientWithResponses) DeleteProviderWithResponse(ctx context.Context, id Id, params *DeleteProviderParams, reqEditors ...RequestEditorFn) (*DeleteProviderResponse, error) {
+	rsp, err := c.DeleteProvider(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5223,8 +5737,8 @@ func (c *ClientWithResponses) GetProviderWithResponse(ctx context.Context, id Id
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error) {
-	rsp, err := c.UpdateProviderWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Context, id Id, params *UpdateProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error) {
+	rsp, err := c.UpdateProviderWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5240,8 +5754,8 @@ func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Con
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
-func (c *ClientWithResponses) UpdateProviderWithResponse(ctx context.Context, id Id, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error) {
-	rsp, err := c.UpdateProvider(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) UpdateProviderWithResponse(ctx context.Context, id Id, params *UpdateProviderParams, body UpdateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateProviderResponse, error) {
+	rsp, err := c.UpdateProvider(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -5412,6 +5926,13 @@ func ParseCreateApiKeyResponse(rsp *http.Response) (*CreateApiKeyResponse, error
 		}
 		response.JSON403 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5503,6 +6024,13 @@ func ParseRevokeApiKeyResponse(rsp *http.Response) (*RevokeApiKeyResponse, error
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5587,6 +6115,16 @@ func ParseGetApiKeyResponse(rsp *http.Response) (*GetApiKeyResponse, error) {
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetApiKeyResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetApiKeyResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -5658,6 +6196,13 @@ func ParseUpdateApiKeyResponse(rsp *http.Response) (*UpdateApiKeyResponse, error
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -5682,6 +6227,16 @@ func ParseUpdateApiKeyResponse(rsp *http.Response) (*UpdateApiKeyResponse, error
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateApiKeyResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateApiKeyResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -5779,6 +6334,83 @@ func ParseRotateApiKeyResponse(rsp *http.Response) (*RotateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateApiKeyResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAuditEventsResponse parses an HTTP response from a ListAuditEventsWithResponse call
+func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAuditEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []AuditEvent
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListAuditEventsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListAuditEventsResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -6084,6 +6716,13 @@ func ParseResetRouteHealthResponse(rsp *http.Response) (*ResetRouteHealthRespons
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6287,6 +6926,16 @@ func ParseCreateModelMappingResponse(rsp *http.Response) (*CreateModelMappingRes
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateModelMappingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelMappingResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -6442,6 +7091,13 @@ func ParseDeleteModelMappingResponse(rsp *http.Response) (*DeleteModelMappingRes
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6526,6 +7182,16 @@ func ParseGetModelMappingResponse(rsp *http.Response) (*GetModelMappingResponse,
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetModelMappingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelMappingResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -6597,6 +7263,13 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6621,6 +7294,16 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateModelMappingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelMappingResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -6853,6 +7536,16 @@ func ParseCreateProviderResponse(rsp *http.Response) (*CreateProviderResponse, e
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateProviderResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateProviderResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -6916,6 +7609,13 @@ func ParseDeleteProviderResponse(rsp *http.Response) (*DeleteProviderResponse, e
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
@@ -7001,6 +7701,16 @@ func ParseGetProviderResponse(rsp *http.Response) (*GetProviderResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetProviderResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProviderResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -7072,6 +7782,13 @@ func ParseUpdateProviderResponse(rsp *http.Response) (*UpdateProviderResponse, e
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -7096,6 +7813,16 @@ func ParseUpdateProviderResponse(rsp *http.Response) (*UpdateProviderResponse, e
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateProviderResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProviderResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {

@@ -22,19 +22,22 @@ type ServerInterface interface {
 	ListApiKeys(ctx echo.Context, params ListApiKeysParams) error
 	// CreateApiKey Create a gateway key
 	// (POST /api/llm-gateway/admin/api-keys)
-	CreateApiKey(ctx echo.Context) error
+	CreateApiKey(ctx echo.Context, params CreateApiKeyParams) error
 	// RevokeApiKey Revoke a gateway key for good
 	// (DELETE /api/llm-gateway/admin/api-keys/{id})
-	RevokeApiKey(ctx echo.Context, id Id) error
+	RevokeApiKey(ctx echo.Context, id Id, params RevokeApiKeyParams) error
 	// GetApiKey Read a gateway key
 	// (GET /api/llm-gateway/admin/api-keys/{id})
 	GetApiKey(ctx echo.Context, id Id) error
 	// UpdateApiKey Disable or enable a gateway key
 	// (PATCH /api/llm-gateway/admin/api-keys/{id})
-	UpdateApiKey(ctx echo.Context, id Id) error
+	UpdateApiKey(ctx echo.Context, id Id, params UpdateApiKeyParams) error
 	// RotateApiKey Replace the secret of a gateway key
 	// (POST /api/llm-gateway/admin/api-keys/{id}/rotate)
-	RotateApiKey(ctx echo.Context, id Id) error
+	RotateApiKey(ctx echo.Context, id Id, params RotateApiKeyParams) error
+	// ListAuditEvents See who changed what
+	// (GET /api/llm-gateway/admin/audit-events)
+	ListAuditEvents(ctx echo.Context, params ListAuditEventsParams) error
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx echo.Context) error
@@ -46,25 +49,25 @@ type ServerInterface interface {
 	ListRouteHealth(ctx echo.Context) error
 	// ResetRouteHealth End a cooldown on every node
 	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
-	ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID) error
+	ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID, params ResetRouteHealthParams) error
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx echo.Context, params ListModelMappingsParams) error
 	// CreateModelMapping Enable a model, or add a target to a route
 	// (POST /api/llm-gateway/admin/model-mappings)
-	CreateModelMapping(ctx echo.Context) error
+	CreateModelMapping(ctx echo.Context, params CreateModelMappingParams) error
 	// ReorderModelMappings Set the priority of several model mappings
 	// (PUT /api/llm-gateway/admin/model-mappings/reorder)
 	ReorderModelMappings(ctx echo.Context) error
 	// DeleteModelMapping Delete a model mapping
 	// (DELETE /api/llm-gateway/admin/model-mappings/{id})
-	DeleteModelMapping(ctx echo.Context, id Id) error
+	DeleteModelMapping(ctx echo.Context, id Id, params DeleteModelMappingParams) error
 	// GetModelMapping Read a model mapping
 	// (GET /api/llm-gateway/admin/model-mappings/{id})
 	GetModelMapping(ctx echo.Context, id Id) error
 	// UpdateModelMapping Change a model mapping
 	// (PUT /api/llm-gateway/admin/model-mappings/{id})
-	UpdateModelMapping(ctx echo.Context, id Id) error
+	UpdateModelMapping(ctx echo.Context, id Id, params UpdateModelMappingParams) error
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx echo.Context) error
@@ -73,16 +76,16 @@ type ServerInterface interface {
 	ListProviders(ctx echo.Context, params ListProvidersParams) error
 	// CreateProvider Create a provider
 	// (POST /api/llm-gateway/admin/providers)
-	CreateProvider(ctx echo.Context) error
+	CreateProvider(ctx echo.Context, params CreateProviderParams) error
 	// DeleteProvider Delete a provider
 	// (DELETE /api/llm-gateway/admin/providers/{id})
-	DeleteProvider(ctx echo.Context, id Id) error
+	DeleteProvider(ctx echo.Context, id Id, params DeleteProviderParams) error
 	// GetProvider Read a provider
 	// (GET /api/llm-gateway/admin/providers/{id})
 	GetProvider(ctx echo.Context, id Id) error
 	// UpdateProvider Change a provider
 	// (PUT /api/llm-gateway/admin/providers/{id})
-	UpdateProvider(ctx echo.Context, id Id) error
+	UpdateProvider(ctx echo.Context, id Id, params UpdateProviderParams) error
 	// ListProviderModelMappings List the model mappings of a provider
 	// (GET /api/llm-gateway/admin/providers/{id}/model-mappings)
 	ListProviderModelMappings(ctx echo.Context, id Id, params ListProviderModelMappingsParams) error
@@ -125,8 +128,28 @@ func (w *ServerInterfaceWrapper) ListApiKeys(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) CreateApiKey(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateApiKeyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.CreateApiKey(ctx)
+	err = w.Handler.CreateApiKey(ctx, params)
 	return err
 }
 
@@ -141,8 +164,28 @@ func (w *ServerInterfaceWrapper) RevokeApiKey(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RevokeApiKeyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.RevokeApiKey(ctx, id)
+	err = w.Handler.RevokeApiKey(ctx, id, params)
 	return err
 }
 
@@ -173,8 +216,28 @@ func (w *ServerInterfaceWrapper) UpdateApiKey(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateApiKeyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateApiKey(ctx, id)
+	err = w.Handler.UpdateApiKey(ctx, id, params)
 	return err
 }
 
@@ -189,8 +252,74 @@ func (w *ServerInterfaceWrapper) RotateApiKey(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RotateApiKeyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.RotateApiKey(ctx, id)
+	err = w.Handler.RotateApiKey(ctx, id, params)
+	return err
+}
+
+// ListAuditEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) ListAuditEvents(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAuditEventsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "resource_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "resource_id", ctx.QueryParams(), &params.ResourceId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter resource_id: %s", err))
+	}
+
+	// ------------- Optional query parameter "operation" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "operation", ctx.QueryParams(), &params.Operation, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter operation: %s", err))
+	}
+
+	// ------------- Optional query parameter "actor_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor_id", ctx.QueryParams(), &params.ActorId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter actor_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListAuditEvents(ctx, params)
 	return err
 }
 
@@ -232,8 +361,28 @@ func (w *ServerInterfaceWrapper) ResetRouteHealth(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter provider_id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ResetRouteHealthParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ResetRouteHealth(ctx, providerId)
+	err = w.Handler.ResetRouteHealth(ctx, providerId, params)
 	return err
 }
 
@@ -266,8 +415,28 @@ func (w *ServerInterfaceWrapper) ListModelMappings(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) CreateModelMapping(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelMappingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.CreateModelMapping(ctx)
+	err = w.Handler.CreateModelMapping(ctx, params)
 	return err
 }
 
@@ -291,8 +460,28 @@ func (w *ServerInterfaceWrapper) DeleteModelMapping(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelMappingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.DeleteModelMapping(ctx, id)
+	err = w.Handler.DeleteModelMapping(ctx, id, params)
 	return err
 }
 
@@ -323,8 +512,28 @@ func (w *ServerInterfaceWrapper) UpdateModelMapping(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelMappingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateModelMapping(ctx, id)
+	err = w.Handler.UpdateModelMapping(ctx, id, params)
 	return err
 }
 
@@ -366,8 +575,28 @@ func (w *ServerInterfaceWrapper) ListProviders(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) CreateProvider(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateProviderParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.CreateProvider(ctx)
+	err = w.Handler.CreateProvider(ctx, params)
 	return err
 }
 
@@ -382,8 +611,28 @@ func (w *ServerInterfaceWrapper) DeleteProvider(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteProviderParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.DeleteProvider(ctx, id)
+	err = w.Handler.DeleteProvider(ctx, id, params)
 	return err
 }
 
@@ -414,8 +663,28 @@ func (w *ServerInterfaceWrapper) UpdateProvider(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateProviderParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.UpdateProvider(ctx, id)
+	err = w.Handler.UpdateProvider(ctx, id, params)
 	return err
 }
 
@@ -528,6 +797,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/api-keys/:id/rotate", wrapper.RotateApiKey, options.OperationMiddlewares["rotateApiKey"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/llm-gw/route-health", wrapper.ListRouteHealth, options.OperationMiddlewares["listRouteHealth"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/llm-gw/route-health/:provider_id/reset", wrapper.ResetRouteHealth, options.OperationMiddlewares["resetRouteHealth"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/audit-events", wrapper.ListAuditEvents, options.OperationMiddlewares["listAuditEvents"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/classify", wrapper.ClassifyResult, options.OperationMiddlewares["classifyResult"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/explain", wrapper.ExplainRequest, options.OperationMiddlewares["explainRequest"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
@@ -548,6 +818,8 @@ type InternalJSONResponse Error
 type NotFoundJSONResponse Error
 
 type NotPermittedJSONResponse Error
+
+type StaleJSONResponse Error
 
 type TokenRefusedResponseHeaders struct {
 	CacheControl    *string
@@ -666,7 +938,8 @@ func (response ListApiKeys500JSONResponse) VisitListApiKeysResponse(w http.Respo
 }
 
 type CreateApiKeyRequestObject struct {
-	Body *CreateApiKeyJSONRequestBody
+	Params CreateApiKeyParams
+	Body   *CreateApiKeyJSONRequestBody
 }
 
 type CreateApiKeyResponseObject interface {
@@ -732,6 +1005,20 @@ func (response CreateApiKey403JSONResponse) VisitCreateApiKeyResponse(w http.Res
 	return err
 }
 
+type CreateApiKey409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateApiKey409JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateApiKey413JSONResponse struct{ TooLargeJSONResponse }
 
 func (response CreateApiKey413JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
@@ -775,7 +1062,8 @@ func (response CreateApiKey500JSONResponse) VisitCreateApiKeyResponse(w http.Res
 }
 
 type RevokeApiKeyRequestObject struct {
-	Id Id `json:"id"`
+	Id     Id `json:"id"`
+	Params RevokeApiKeyParams
 }
 
 type RevokeApiKeyResponseObject interface {
@@ -858,6 +1146,20 @@ func (response RevokeApiKey404JSONResponse) VisitRevokeApiKeyResponse(w http.Res
 	return err
 }
 
+type RevokeApiKey412JSONResponse struct{ StaleJSONResponse }
+
+func (response RevokeApiKey412JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RevokeApiKey500JSONResponse struct{ InternalJSONResponse }
 
 func (response RevokeApiKey500JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
@@ -880,15 +1182,23 @@ type GetApiKeyResponseObject interface {
 	VisitGetApiKeyResponse(w http.ResponseWriter) error
 }
 
-type GetApiKey200JSONResponse ApiKey
+type GetApiKey200ResponseHeaders struct {
+	ETag string
+}
+
+type GetApiKey200JSONResponse struct {
+	Body    ApiKey
+	Headers GetApiKey200ResponseHeaders
+}
 
 func (response GetApiKey200JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -968,23 +1278,32 @@ func (response GetApiKey500JSONResponse) VisitGetApiKeyResponse(w http.ResponseW
 }
 
 type UpdateApiKeyRequestObject struct {
-	Id   Id `json:"id"`
-	Body *UpdateApiKeyJSONRequestBody
+	Id     Id `json:"id"`
+	Params UpdateApiKeyParams
+	Body   *UpdateApiKeyJSONRequestBody
 }
 
 type UpdateApiKeyResponseObject interface {
 	VisitUpdateApiKeyResponse(w http.ResponseWriter) error
 }
 
-type UpdateApiKey200JSONResponse ApiKey
+type UpdateApiKey200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateApiKey200JSONResponse struct {
+	Body    ApiKey
+	Headers UpdateApiKey200ResponseHeaders
+}
 
 func (response UpdateApiKey200JSONResponse) VisitUpdateApiKeyResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -1063,6 +1382,20 @@ func (response UpdateApiKey409JSONResponse) VisitUpdateApiKeyResponse(w http.Res
 	return err
 }
 
+type UpdateApiKey412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateApiKey412JSONResponse) VisitUpdateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UpdateApiKey413JSONResponse struct{ TooLargeJSONResponse }
 
 func (response UpdateApiKey413JSONResponse) VisitUpdateApiKeyResponse(w http.ResponseWriter) error {
@@ -1106,8 +1439,9 @@ func (response UpdateApiKey500JSONResponse) VisitUpdateApiKeyResponse(w http.Res
 }
 
 type RotateApiKeyRequestObject struct {
-	Id   Id `json:"id"`
-	Body *RotateApiKeyJSONRequestBody
+	Id     Id `json:"id"`
+	Params RotateApiKeyParams
+	Body   *RotateApiKeyJSONRequestBody
 }
 
 type RotateApiKeyResponseObject interface {
@@ -1232,6 +1566,97 @@ func (response RotateApiKey422JSONResponse) VisitRotateApiKeyResponse(w http.Res
 type RotateApiKey500JSONResponse struct{ InternalJSONResponse }
 
 func (response RotateApiKey500JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditEventsRequestObject struct {
+	Params ListAuditEventsParams
+}
+
+type ListAuditEventsResponseObject interface {
+	VisitListAuditEventsResponse(w http.ResponseWriter) error
+}
+
+type ListAuditEvents200ResponseHeaders struct {
+	Link *string
+}
+
+type ListAuditEvents200JSONResponse struct {
+	Body    []AuditEvent
+	Headers ListAuditEvents200ResponseHeaders
+}
+
+func (response ListAuditEvents200JSONResponse) VisitListAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditEvents400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListAuditEvents400JSONResponse) VisitListAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditEvents401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListAuditEvents401JSONResponse) VisitListAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditEvents403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListAuditEvents403JSONResponse) VisitListAuditEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditEvents500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListAuditEvents500JSONResponse) VisitListAuditEventsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1571,6 +1996,7 @@ func (response ListRouteHealth503JSONResponse) VisitListRouteHealthResponse(w ht
 
 type ResetRouteHealthRequestObject struct {
 	ProviderId openapi_types.UUID `json:"provider_id"`
+	Params     ResetRouteHealthParams
 	Body       *ResetRouteHealthJSONRequestBody
 }
 
@@ -1647,6 +2073,20 @@ func (response ResetRouteHealth404JSONResponse) VisitResetRouteHealthResponse(w 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetRouteHealth409JSONResponse struct{ ConflictJSONResponse }
+
+func (response ResetRouteHealth409JSONResponse) VisitResetRouteHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1799,22 +2239,31 @@ func (response ListModelMappings500JSONResponse) VisitListModelMappingsResponse(
 }
 
 type CreateModelMappingRequestObject struct {
-	Body *CreateModelMappingJSONRequestBody
+	Params CreateModelMappingParams
+	Body   *CreateModelMappingJSONRequestBody
 }
 
 type CreateModelMappingResponseObject interface {
 	VisitCreateModelMappingResponse(w http.ResponseWriter) error
 }
 
-type CreateModelMapping200JSONResponse ModelMapping
+type CreateModelMapping200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelMapping200JSONResponse struct {
+	Body    ModelMapping
+	Headers CreateModelMapping200ResponseHeaders
+}
 
 func (response CreateModelMapping200JSONResponse) VisitCreateModelMappingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2062,7 +2511,8 @@ func (response ReorderModelMappings500JSONResponse) VisitReorderModelMappingsRes
 }
 
 type DeleteModelMappingRequestObject struct {
-	Id Id `json:"id"`
+	Id     Id `json:"id"`
+	Params DeleteModelMappingParams
 }
 
 type DeleteModelMappingResponseObject interface {
@@ -2142,6 +2592,20 @@ func (response DeleteModelMapping404JSONResponse) VisitDeleteModelMappingRespons
 	return err
 }
 
+type DeleteModelMapping412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelMapping412JSONResponse) VisitDeleteModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteModelMapping500JSONResponse struct{ InternalJSONResponse }
 
 func (response DeleteModelMapping500JSONResponse) VisitDeleteModelMappingResponse(w http.ResponseWriter) error {
@@ -2164,15 +2628,23 @@ type GetModelMappingResponseObject interface {
 	VisitGetModelMappingResponse(w http.ResponseWriter) error
 }
 
-type GetModelMapping200JSONResponse ModelMapping
+type GetModelMapping200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelMapping200JSONResponse struct {
+	Body    ModelMapping
+	Headers GetModelMapping200ResponseHeaders
+}
 
 func (response GetModelMapping200JSONResponse) VisitGetModelMappingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2252,23 +2724,32 @@ func (response GetModelMapping500JSONResponse) VisitGetModelMappingResponse(w ht
 }
 
 type UpdateModelMappingRequestObject struct {
-	Id   Id `json:"id"`
-	Body *UpdateModelMappingJSONRequestBody
+	Id     Id `json:"id"`
+	Params UpdateModelMappingParams
+	Body   *UpdateModelMappingJSONRequestBody
 }
 
 type UpdateModelMappingResponseObject interface {
 	VisitUpdateModelMappingResponse(w http.ResponseWriter) error
 }
 
-type UpdateModelMapping200JSONResponse ModelMapping
+type UpdateModelMapping200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelMapping200JSONResponse struct {
+	Body    ModelMapping
+	Headers UpdateModelMapping200ResponseHeaders
+}
 
 func (response UpdateModelMapping200JSONResponse) VisitUpdateModelMappingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2343,6 +2824,20 @@ func (response UpdateModelMapping409JSONResponse) VisitUpdateModelMappingRespons
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelMapping412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelMapping412JSONResponse) VisitUpdateModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2547,22 +3042,31 @@ func (response ListProviders500JSONResponse) VisitListProvidersResponse(w http.R
 }
 
 type CreateProviderRequestObject struct {
-	Body *CreateProviderJSONRequestBody
+	Params CreateProviderParams
+	Body   *CreateProviderJSONRequestBody
 }
 
 type CreateProviderResponseObject interface {
 	VisitCreateProviderResponse(w http.ResponseWriter) error
 }
 
-type CreateProvider200JSONResponse Provider
+type CreateProvider200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateProvider200JSONResponse struct {
+	Body    Provider
+	Headers CreateProvider200ResponseHeaders
+}
 
 func (response CreateProvider200JSONResponse) VisitCreateProviderResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2684,7 +3188,8 @@ func (response CreateProvider500JSONResponse) VisitCreateProviderResponse(w http
 }
 
 type DeleteProviderRequestObject struct {
-	Id Id `json:"id"`
+	Id     Id `json:"id"`
+	Params DeleteProviderParams
 }
 
 type DeleteProviderResponseObject interface {
@@ -2764,6 +3269,20 @@ func (response DeleteProvider404JSONResponse) VisitDeleteProviderResponse(w http
 	return err
 }
 
+type DeleteProvider412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteProvider412JSONResponse) VisitDeleteProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteProvider500JSONResponse struct{ InternalJSONResponse }
 
 func (response DeleteProvider500JSONResponse) VisitDeleteProviderResponse(w http.ResponseWriter) error {
@@ -2786,15 +3305,23 @@ type GetProviderResponseObject interface {
 	VisitGetProviderResponse(w http.ResponseWriter) error
 }
 
-type GetProvider200JSONResponse Provider
+type GetProvider200ResponseHeaders struct {
+	ETag string
+}
+
+type GetProvider200JSONResponse struct {
+	Body    Provider
+	Headers GetProvider200ResponseHeaders
+}
 
 func (response GetProvider200JSONResponse) VisitGetProviderResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2874,23 +3401,32 @@ func (response GetProvider500JSONResponse) VisitGetProviderResponse(w http.Respo
 }
 
 type UpdateProviderRequestObject struct {
-	Id   Id `json:"id"`
-	Body *UpdateProviderJSONRequestBody
+	Id     Id `json:"id"`
+	Params UpdateProviderParams
+	Body   *UpdateProviderJSONRequestBody
 }
 
 type UpdateProviderResponseObject interface {
 	VisitUpdateProviderResponse(w http.ResponseWriter) error
 }
 
-type UpdateProvider200JSONResponse Provider
+type UpdateProvider200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateProvider200JSONResponse struct {
+	Body    Provider
+	Headers UpdateProvider200ResponseHeaders
+}
 
 func (response UpdateProvider200JSONResponse) VisitUpdateProviderResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -2965,6 +3501,20 @@ func (response UpdateProvider409JSONResponse) VisitUpdateProviderResponse(w http
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateProvider412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateProvider412JSONResponse) VisitUpdateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3231,6 +3781,9 @@ type StrictServerInterface interface {
 	// RotateApiKey Replace the secret of a gateway key
 	// (POST /api/llm-gateway/admin/api-keys/{id}/rotate)
 	RotateApiKey(ctx context.Context, request RotateApiKeyRequestObject) (RotateApiKeyResponseObject, error)
+	// ListAuditEvents See who changed what
+	// (GET /api/llm-gateway/admin/audit-events)
+	ListAuditEvents(ctx context.Context, request ListAuditEventsRequestObject) (ListAuditEventsResponseObject, error)
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx context.Context, request ClassifyResultRequestObject) (ClassifyResultResponseObject, error)
@@ -3325,8 +3878,10 @@ func (sh *strictHandler) ListApiKeys(ctx echo.Context, params ListApiKeysParams)
 }
 
 // CreateApiKey operation middleware
-func (sh *strictHandler) CreateApiKey(ctx echo.Context) error {
+func (sh *strictHandler) CreateApiKey(ctx echo.Context, params CreateApiKeyParams) error {
 	var request CreateApiKeyRequestObject
+
+	request.Params = params
 
 	var body CreateApiKeyJSONRequestBody
 	var err error
@@ -3371,10 +3926,11 @@ func (sh *strictHandler) CreateApiKey(ctx echo.Context) error {
 }
 
 // RevokeApiKey operation middleware
-func (sh *strictHandler) RevokeApiKey(ctx echo.Context, id Id) error {
+func (sh *strictHandler) RevokeApiKey(ctx echo.Context, id Id, params RevokeApiKeyParams) error {
 	var request RevokeApiKeyRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.RevokeApiKey(ctx.Request().Context(), request.(RevokeApiKeyRequestObject))
@@ -3421,10 +3977,11 @@ func (sh *strictHandler) GetApiKey(ctx echo.Context, id Id) error {
 }
 
 // UpdateApiKey operation middleware
-func (sh *strictHandler) UpdateApiKey(ctx echo.Context, id Id) error {
+func (sh *strictHandler) UpdateApiKey(ctx echo.Context, id Id, params UpdateApiKeyParams) error {
 	var request UpdateApiKeyRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body UpdateApiKeyJSONRequestBody
 	var err error
@@ -3469,10 +4026,11 @@ func (sh *strictHandler) UpdateApiKey(ctx echo.Context, id Id) error {
 }
 
 // RotateApiKey operation middleware
-func (sh *strictHandler) RotateApiKey(ctx echo.Context, id Id) error {
+func (sh *strictHandler) RotateApiKey(ctx echo.Context, id Id, params RotateApiKeyParams) error {
 	var request RotateApiKeyRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body RotateApiKeyJSONRequestBody
 	var err error
@@ -3510,6 +4068,31 @@ func (sh *strictHandler) RotateApiKey(ctx echo.Context, id Id) error {
 		return err
 	} else if validResponse, ok := response.(RotateApiKeyResponseObject); ok {
 		return validResponse.VisitRotateApiKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListAuditEvents operation middleware
+func (sh *strictHandler) ListAuditEvents(ctx echo.Context, params ListAuditEventsParams) error {
+	var request ListAuditEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAuditEvents(ctx.Request().Context(), request.(ListAuditEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAuditEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListAuditEventsResponseObject); ok {
+		return validResponse.VisitListAuditEventsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -3632,10 +4215,11 @@ func (sh *strictHandler) ListRouteHealth(ctx echo.Context) error {
 }
 
 // ResetRouteHealth operation middleware
-func (sh *strictHandler) ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID) error {
+func (sh *strictHandler) ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID, params ResetRouteHealthParams) error {
 	var request ResetRouteHealthRequestObject
 
 	request.ProviderId = providerId
+	request.Params = params
 
 	var body ResetRouteHealthJSONRequestBody
 	var err error
@@ -3705,8 +4289,10 @@ func (sh *strictHandler) ListModelMappings(ctx echo.Context, params ListModelMap
 }
 
 // CreateModelMapping operation middleware
-func (sh *strictHandler) CreateModelMapping(ctx echo.Context) error {
+func (sh *strictHandler) CreateModelMapping(ctx echo.Context, params CreateModelMappingParams) error {
 	var request CreateModelMappingRequestObject
+
+	request.Params = params
 
 	var body CreateModelMappingJSONRequestBody
 	var err error
@@ -3797,10 +4383,11 @@ func (sh *strictHandler) ReorderModelMappings(ctx echo.Context) error {
 }
 
 // DeleteModelMapping operation middleware
-func (sh *strictHandler) DeleteModelMapping(ctx echo.Context, id Id) error {
+func (sh *strictHandler) DeleteModelMapping(ctx echo.Context, id Id, params DeleteModelMappingParams) error {
 	var request DeleteModelMappingRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.DeleteModelMapping(ctx.Request().Context(), request.(DeleteModelMappingRequestObject))
@@ -3847,10 +4434,11 @@ func (sh *strictHandler) GetModelMapping(ctx echo.Context, id Id) error {
 }
 
 // UpdateModelMapping operation middleware
-func (sh *strictHandler) UpdateModelMapping(ctx echo.Context, id Id) error {
+func (sh *strictHandler) UpdateModelMapping(ctx echo.Context, id Id, params UpdateModelMappingParams) error {
 	var request UpdateModelMappingRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body UpdateModelMappingJSONRequestBody
 	var err error
@@ -3943,8 +4531,10 @@ func (sh *strictHandler) ListProviders(ctx echo.Context, params ListProvidersPar
 }
 
 // CreateProvider operation middleware
-func (sh *strictHandler) CreateProvider(ctx echo.Context) error {
+func (sh *strictHandler) CreateProvider(ctx echo.Context, params CreateProviderParams) error {
 	var request CreateProviderRequestObject
+
+	request.Params = params
 
 	var body CreateProviderJSONRequestBody
 	var err error
@@ -3989,10 +4579,11 @@ func (sh *strictHandler) CreateProvider(ctx echo.Context) error {
 }
 
 // DeleteProvider operation middleware
-func (sh *strictHandler) DeleteProvider(ctx echo.Context, id Id) error {
+func (sh *strictHandler) DeleteProvider(ctx echo.Context, id Id, params DeleteProviderParams) error {
 	var request DeleteProviderRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.DeleteProvider(ctx.Request().Context(), request.(DeleteProviderRequestObject))
@@ -4039,10 +4630,11 @@ func (sh *strictHandler) GetProvider(ctx echo.Context, id Id) error {
 }
 
 // UpdateProvider operation middleware
-func (sh *strictHandler) UpdateProvider(ctx echo.Context, id Id) error {
+func (sh *strictHandler) UpdateProvider(ctx echo.Context, id Id, params UpdateProviderParams) error {
 	var request UpdateProviderRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body UpdateProviderJSONRequestBody
 	var err error

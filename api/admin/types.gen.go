@@ -68,6 +68,48 @@ func (e AttemptClass) Valid() bool {
 	}
 }
 
+// Defines values for AuditChangeAction.
+const (
+	AuditChangeActionCreate AuditChangeAction = "create"
+	AuditChangeActionDelete AuditChangeAction = "delete"
+	AuditChangeActionUpdate AuditChangeAction = "update"
+)
+
+// Valid indicates whether the value is a known member of the AuditChangeAction enum.
+func (e AuditChangeAction) Valid() bool {
+	switch e {
+	case AuditChangeActionCreate:
+		return true
+	case AuditChangeActionDelete:
+		return true
+	case AuditChangeActionUpdate:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AuditEventActorKind.
+const (
+	AuditEventActorKindCommandLine    AuditEventActorKind = "command_line"
+	AuditEventActorKindServiceAccount AuditEventActorKind = "service_account"
+	AuditEventActorKindUser           AuditEventActorKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the AuditEventActorKind enum.
+func (e AuditEventActorKind) Valid() bool {
+	switch e {
+	case AuditEventActorKindCommandLine:
+		return true
+	case AuditEventActorKindServiceAccount:
+		return true
+	case AuditEventActorKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuthType.
 const (
 	AuthTypeAwsKeys              AuthType = "aws_keys"
@@ -989,6 +1031,57 @@ type ApiKeyUpdate struct {
 
 // AttemptClass What an attempt's result means.
 type AttemptClass string
+
+// AuditChange defines model for AuditChange.
+type AuditChange struct {
+	Action AuditChangeAction `json:"action"`
+
+	// After The same fields after. Null for a deletion.
+	//
+	// Example: {"priority":3}
+	After nullable.Nullable[json.RawMessage] `json:"after"`
+
+	// Before The fields before; of an update only those that changed. Null for a creation.
+	//
+	// Example: {"priority":1}
+	Before nullable.Nullable[json.RawMessage] `json:"before"`
+
+	// Kind Example: model_mappings
+	Kind       string             `json:"kind"`
+	ResourceId openapi_types.UUID `json:"resource_id"`
+}
+
+// AuditChangeAction defines model for AuditChange.Action.
+type AuditChangeAction string
+
+// AuditEvent defines model for AuditEvent.
+type AuditEvent struct {
+	ActorId   nullable.Nullable[openapi_types.UUID] `json:"actor_id"`
+	ActorKind AuditEventActorKind                   `json:"actor_kind"`
+
+	// ActorName Example: terraform
+	ActorName  string                    `json:"actor_name"`
+	At         time.Time                 `json:"at"`
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
+	// Changes Every row that the operation touched, those beside the resource too. Secrets and their hashes are left out.
+	Changes []AuditChange      `json:"changes"`
+	Id      openapi_types.UUID `json:"id"`
+
+	// Operation As this document names it, or an act of the command line.
+	//
+	// Example: updateModelMapping
+	Operation string `json:"operation"`
+
+	// ResourceId What the operation was called for; null where that is several.
+	ResourceId nullable.Nullable[openapi_types.UUID] `json:"resource_id"`
+
+	// Version Of the organization's configuration; the change made it.
+	Version int64 `json:"version"`
+}
+
+// AuditEventActorKind defines model for AuditEvent.ActorKind.
+type AuditEventActorKind string
 
 // AuthType How the gateway identifies itself to the provider.
 //
@@ -1927,6 +2020,12 @@ type After = openapi_types.UUID
 // Id defines model for Id.
 type Id = openapi_types.UUID
 
+// IdempotencyKey defines model for IdempotencyKey.
+type IdempotencyKey = string
+
+// IfMatch defines model for IfMatch.
+type IfMatch = string
+
 // Limit defines model for Limit.
 type Limit = int
 
@@ -1950,6 +2049,9 @@ type NotFound = Error
 
 // NotPermitted defines model for NotPermitted.
 type NotPermitted = Error
+
+// Stale defines model for Stale.
+type Stale = Error
 
 // TokenRefused defines model for TokenRefused.
 type TokenRefused = TokenError
@@ -1975,6 +2077,62 @@ type ListApiKeysParams struct {
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
+// CreateApiKeyParams defines parameters for CreateApiKey.
+type CreateApiKeyParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RevokeApiKeyParams defines parameters for RevokeApiKey.
+type RevokeApiKeyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateApiKeyParams defines parameters for UpdateApiKey.
+type UpdateApiKeyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RotateApiKeyParams defines parameters for RotateApiKey.
+type RotateApiKeyParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListAuditEventsParams defines parameters for ListAuditEvents.
+type ListAuditEventsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after the event with this id, which is older.
+	After *openapi_types.UUID `form:"after,omitempty" json:"after,omitempty"`
+
+	// ResourceId Only what changed this resource.
+	ResourceId *openapi_types.UUID `form:"resource_id,omitempty" json:"resource_id,omitempty"`
+
+	// Operation Only this operation, named as in this document.
+	Operation *string `form:"operation,omitempty" json:"operation,omitempty"`
+
+	// ActorId Only what this user or service account did.
+	ActorId *openapi_types.UUID `form:"actor_id,omitempty" json:"actor_id,omitempty"`
+}
+
+// ResetRouteHealthParams defines parameters for ResetRouteHealth.
+type ResetRouteHealthParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListModelMappingsParams defines parameters for ListModelMappings.
 type ListModelMappingsParams struct {
 	// Limit At most this many. Without it, all.
@@ -1984,6 +2142,28 @@ type ListModelMappingsParams struct {
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
+// CreateModelMappingParams defines parameters for CreateModelMapping.
+type CreateModelMappingParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelMappingParams defines parameters for DeleteModelMapping.
+type DeleteModelMappingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelMappingParams defines parameters for UpdateModelMapping.
+type UpdateModelMappingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ListProvidersParams defines parameters for ListProviders.
 type ListProvidersParams struct {
 	// Limit At most this many. Without it, all.
@@ -1991,6 +2171,28 @@ type ListProvidersParams struct {
 
 	// After Only what comes after this id.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateProviderParams defines parameters for CreateProvider.
+type CreateProviderParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteProviderParams defines parameters for DeleteProvider.
+type DeleteProviderParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateProviderParams defines parameters for UpdateProvider.
+type UpdateProviderParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListProviderModelMappingsParams defines parameters for ListProviderModelMappings.

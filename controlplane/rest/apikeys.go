@@ -37,7 +37,7 @@ func (s *server) GetApiKey(ctx context.Context, r admin.GetApiKeyRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetApiKey200JSONResponse(showAPIKey(k)), nil
+	return admin.GetApiKey200JSONResponse{Body: showAPIKey(k), Headers: admin.GetApiKey200ResponseHeaders{ETag: tenant.ETag(k.Revision)}}, nil
 }
 
 func (s *server) UpdateApiKey(ctx context.Context, r admin.UpdateApiKeyRequestObject) (admin.UpdateApiKeyResponseObject, error) {
@@ -45,7 +45,7 @@ func (s *server) UpdateApiKey(ctx context.Context, r admin.UpdateApiKeyRequestOb
 	if err != nil {
 		return nil, err
 	}
-	return admin.UpdateApiKey200JSONResponse(showAPIKey(k)), nil
+	return admin.UpdateApiKey200JSONResponse{Body: showAPIKey(k), Headers: admin.UpdateApiKey200ResponseHeaders{ETag: tenant.ETag(k.Revision)}}, nil
 }
 
 func (s *server) RevokeApiKey(ctx context.Context, r admin.RevokeApiKeyRequestObject) (admin.RevokeApiKeyResponseObject, error) {

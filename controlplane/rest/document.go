@@ -29,6 +29,8 @@ type operation struct {
 	body *openapi3.Schema
 	// params are those of the path and the query.
 	params []*openapi3.Parameter
+	// secret operations answer with a secret, which is shown once and kept nowhere.
+	secret bool
 }
 
 func loadDocument() (*document, error) {
@@ -52,6 +54,7 @@ func loadDocument() (*document, error) {
 
 func newOperation(item *openapi3.PathItem, described *openapi3.Operation) operation {
 	op := operation{id: tenant.Operation(described.OperationID)}
+	_, op.secret = described.Extensions["x-spillway-secret-answer"]
 	op.public = described.Security != nil && len(*described.Security) == 0
 	if described.RequestBody != nil {
 		if media := described.RequestBody.Value.Content["application/json"]; media != nil {

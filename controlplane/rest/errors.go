@@ -23,6 +23,7 @@ var answers = map[tenant.Kind]struct {
 	tenant.KindForbidden:       {http.StatusForbidden, admin.ErrorErrorTypePermissionError},
 	tenant.KindNotFound:        {http.StatusNotFound, admin.ErrorErrorTypeNotFoundError},
 	tenant.KindConflict:        {http.StatusConflict, admin.ErrorErrorTypeConflictError},
+	tenant.KindStale:           {http.StatusPreconditionFailed, admin.ErrorErrorTypeConflictError},
 	tenant.KindUnavailable:     {http.StatusServiceUnavailable, admin.ErrorErrorTypeInternalError},
 }
 

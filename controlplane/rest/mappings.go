@@ -35,7 +35,7 @@ func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMapp
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateModelMapping200JSONResponse(s.showMappings(ctx, []tenant.Mapping{m})[0]), nil
+	return admin.CreateModelMapping200JSONResponse{Body: s.showMappings(ctx, []tenant.Mapping{m})[0], Headers: admin.CreateModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
 }
 
 func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingRequestObject) (admin.GetModelMappingResponseObject, error) {
@@ -43,7 +43,7 @@ func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingReq
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetModelMapping200JSONResponse(s.showMappings(ctx, []tenant.Mapping{m})[0]), nil
+	return admin.GetModelMapping200JSONResponse{Body: s.showMappings(ctx, []tenant.Mapping{m})[0], Headers: admin.GetModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
 }
 
 func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMappingRequestObject) (admin.UpdateModelMappingResponseObject, error) {
@@ -59,7 +59,7 @@ func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMapp
 	if err != nil {
 		return nil, err
 	}
-	return admin.UpdateModelMapping200JSONResponse(s.showMappings(ctx, []tenant.Mapping{m})[0]), nil
+	return admin.UpdateModelMapping200JSONResponse{Body: s.showMappings(ctx, []tenant.Mapping{m})[0], Headers: admin.UpdateModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
 }
 
 func (s *server) DeleteModelMapping(ctx context.Context, r admin.DeleteModelMappingRequestObject) (admin.DeleteModelMappingResponseObject, error) {

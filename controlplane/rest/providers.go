@@ -42,7 +42,7 @@ func (s *server) CreateProvider(ctx context.Context, r admin.CreateProviderReque
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateProvider200JSONResponse(showProvider(p)), nil
+	return admin.CreateProvider200JSONResponse{Body: showProvider(p), Headers: admin.CreateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
 }
 
 func (s *server) GetProvider(ctx context.Context, r admin.GetProviderRequestObject) (admin.GetProviderResponseObject, error) {
@@ -50,7 +50,7 @@ func (s *server) GetProvider(ctx context.Context, r admin.GetProviderRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetProvider200JSONResponse(showProvider(p)), nil
+	return admin.GetProvider200JSONResponse{Body: showProvider(p), Headers: admin.GetProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
 }
 
 func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderRequestObject) (admin.UpdateProviderResponseObject, error) {
@@ -66,7 +66,7 @@ func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderReque
 	if err != nil {
 		return nil, err
 	}
-	return admin.UpdateProvider200JSONResponse(showProvider(p)), nil
+	return admin.UpdateProvider200JSONResponse{Body: showProvider(p), Headers: admin.UpdateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
 }
 
 func (s *server) DeleteProvider(ctx context.Context, r admin.DeleteProviderRequestObject) (admin.DeleteProviderResponseObject, error) {

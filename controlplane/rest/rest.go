@@ -69,7 +69,7 @@ func New(cfg Config) (http.Handler, error) {
 	e := echo.New()
 	e.HTTPErrorHandler = s.answerError
 	e.Binder = binder{doc}
-	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.readForm)
+	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.once, s.readForm)
 	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest}))
 	return e, nil
 }
@@ -130,6 +130,9 @@ func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if err := op.checkParams(c); err != nil {
+			return err
+		}
+		if err := op.conditions(&p, c.Request().Header); err != nil {
 			return err
 		}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), principalKey{}, p)))

@@ -23,12 +23,12 @@ func (d *DB) APIKeys() APIKeys { return APIKeys{d} }
 
 const selectAPIKey = `
 	SELECT id, org_id, name, kind, user_id, user_email, group_name, scopes, expires_at, key_prefix, created_at, revoked_at, disabled_at,
-	       last_used_at, created_by_user_id, created_by_email, created_by_name
+	       last_used_at, created_by_user_id, created_by_email, created_by_name, revision
 	FROM api_keys`
 
 func scanAPIKey(row pgx.CollectableRow) (k tenant.APIKey, err error) {
 	err = row.Scan(&k.ID, &k.OrganizationID, &k.Name, &k.Kind, &k.UserID, &k.UserEmail, &k.GroupName, &k.Scopes, &k.ExpiresAt, &k.Prefix,
-		&k.CreatedAt, &k.RevokedAt, &k.DisabledAt, &k.LastUsedAt, &k.CreatedBy.UserID, &k.CreatedBy.Email, &k.CreatedBy.Name)
+		&k.CreatedAt, &k.RevokedAt, &k.DisabledAt, &k.LastUsedAt, &k.CreatedBy.UserID, &k.CreatedBy.Email, &k.CreatedBy.Name, &k.Revision)
 	return k, err
 }
 
@@ -90,10 +90,14 @@ func (s APIKeys) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 		if err := in.Validate(); err != nil {
 			return err
 		}
-		if err := requireLiveKey(ctx, c, id); err != nil {
+		before, err := getLiveKey(ctx, c, id)
+		if err != nil {
 			return err
 		}
-		_, err := c.Exec(ctx, `UPDATE api_keys SET disabled_at = CASE WHEN $2::boolean THEN coalesce(disabled_at, now()) END WHERE id = $1`, id, in.Disabled)
+		if err := c.matches(before.Revision); err != nil {
+			return err
+		}
+		_, err = c.Exec(ctx, `UPDATE api_keys SET disabled_at = CASE WHEN $2::boolean THEN coalesce(disabled_at, now()) END WHERE id = $1`, id, in.Disabled)
 		if err != nil {
 			return err
 		}
@@ -104,12 +108,12 @@ func (s APIKeys) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 	return k, err
 }
 
-func requireLiveKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+func getLiveKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.APIKey, error) {
 	k, err := getAPIKey(ctx, tx, id)
 	if err == nil && k.RevokedAt != nil {
-		return tenant.KeyRevoked()
+		err = tenant.KeyRevoked()
 	}
-	return err
+	return k, err
 }
 
 // Rotate replaces the secret of a key and returns the new one. The old one works
@@ -119,7 +123,7 @@ func (s APIKeys) Rotate(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 		if err := in.Validate(); err != nil {
 			return err
 		}
-		if err := requireLiveKey(ctx, c, id); err != nil {
+		if _, err := getLiveKey(ctx, c, id); err != nil {
 			return err
 		}
 		text := node.NewKey()
@@ -143,13 +147,17 @@ func (s APIKeys) Rotate(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 // Revoke ends a key for good. Revoking twice keeps the first time.
 func (s APIKeys) Revoke(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
 	return s.db.write(ctx, by, tenant.RevokeAPIKey, func(c *change) error {
-		tag, err := c.Exec(ctx, `
-			UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()), previous_hash = NULL, previous_valid_until = NULL WHERE id = $1`, id)
+		before, err := getAPIKey(ctx, c, id)
 		if err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			return tenant.APIKeyNotFound(id)
+		if err := c.matches(before.Revision); err != nil {
+			return err
+		}
+		_, err = c.Exec(ctx, `
+			UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()), previous_hash = NULL, previous_valid_until = NULL WHERE id = $1`, id)
+		if err != nil {
+			return err
 		}
 		c.changed(id, nil)
 		return nil

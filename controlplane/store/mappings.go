@@ -22,7 +22,7 @@ const selectMapping = `
 	       m.cooldown_failure_threshold, m.cooldown_window_secs, m.cooldown_first_secs, m.cooldown_max_secs,
 	       m.cooldown_rate_limited_secs, m.cooldown_overloaded_secs,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
-	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note,
+	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note, m.revision,
 	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
 	       EXISTS (SELECT FROM model_mappings e
 	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
@@ -35,7 +35,7 @@ func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
 	err = row.Scan(&m.ID, &m.OrganizationID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.Priority, &m.RetryOn429Count,
 		&m.RetryOn429MaxWaitSecs, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
 		&cooldown.FailureThreshold, &cooldown.WindowSecs, &cooldown.FirstSecs, &cooldown.MaxSecs, &cooldown.RateLimitedSecs, &cooldown.OverloadedSecs,
-		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote,
+		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote, &m.Revision,
 		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled, &p.Health.Status, &p.EnforceHealthCheck,
 		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ModelEnabled)
 	around.ProviderServing = p.Serving()
@@ -155,6 +155,9 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 		if err != nil {
 			return err
 		}
+		if err := c.matches(before.Revision); err != nil {
+			return err
+		}
 		next, err := before.Update(patch)
 		if err != nil {
 			return err
@@ -200,12 +203,15 @@ func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.Mappin
 // Delete removes a mapping.
 func (s Mappings) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
 	return s.db.write(ctx, by, tenant.DeleteModelMapping, func(c *change) error {
-		tag, err := c.Exec(ctx, `DELETE FROM model_mappings WHERE id = $1`, id)
+		before, err := getMapping(ctx, c, id)
 		if err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			return tenant.MappingNotFound(id)
+		if err := c.matches(before.Revision); err != nil {
+			return err
+		}
+		if _, err := c.Exec(ctx, `DELETE FROM model_mappings WHERE id = $1`, id); err != nil {
+			return err
 		}
 		c.changed(id, nil)
 		return nil

@@ -22,7 +22,7 @@ const selectProvider = `
 	       p.health_status, p.health_detail, p.health_checked_at,
 	       p.created_at, p.updated_at, p.created_by_user_id, p.created_by_email, p.created_by_name,
 	       p.last_modified_by_user_id, p.last_modified_by_email, p.last_modified_by_name, p.last_modified_at, p.last_change_note,
-	       c.id
+	       p.revision, c.id
 	FROM providers p LEFT JOIN provider_credentials c ON c.org_id = p.org_id AND c.provider_id = p.id`
 
 func scanProvider(row pgx.CollectableRow) (p tenant.Provider, err error) {
@@ -31,7 +31,7 @@ func scanProvider(row pgx.CollectableRow) (p tenant.Provider, err error) {
 		&p.Timeouts.RequestSecs, &p.Timeouts.StreamIdleSecs, &p.ModelSyncMode, &p.Billing.Mode, &p.Billing.Reason, &p.Billing.Note,
 		&p.Health.Status, &p.Health.Detail, &p.Health.CheckedAt,
 		&p.CreatedAt, &p.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &p.ModifiedAt, &p.ChangeNote,
-		&p.CredentialID)
+		&p.Revision, &p.CredentialID)
 	return p, err
 }
 
@@ -126,6 +126,9 @@ func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err != nil {
 			return err
 		}
+		if err := c.matches(before.Revision); err != nil {
+			return err
+		}
 		next, credential, err := before.Update(patch, before.CredentialID != nil)
 		if err != nil {
 			return err
@@ -165,12 +168,15 @@ func updateProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.Provi
 // Delete removes a provider, its mappings and its credential.
 func (s Providers) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
 	return s.db.write(ctx, by, tenant.DeleteProvider, func(c *change) error {
-		tag, err := c.Exec(ctx, `DELETE FROM providers WHERE id = $1`, id)
+		before, err := getProvider(ctx, c, id)
 		if err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			return tenant.ProviderNotFound(id)
+		if err := c.matches(before.Revision); err != nil {
+			return err
+		}
+		if _, err := c.Exec(ctx, `DELETE FROM providers WHERE id = $1`, id); err != nil {
+			return err
 		}
 		c.changed(id, nil)
 		return nil

@@ -46,6 +46,14 @@ type change struct {
 	by      tenant.Principal
 	version int64
 	event   *auditEvent
+	matched bool // the caller's If-Match was looked at
+}
+
+// matches refuses the change where the resource has another revision than the one that
+// the caller saw, if it said which.
+func (c *change) matches(revision int64) error {
+	c.matched = true
+	return c.by.Match(revision)
 }
 
 // changed says what the operation changed, for the audit trail. A write that does
@@ -79,8 +87,14 @@ func (d *DB) write(ctx context.Context, p tenant.Principal, op tenant.Operation,
 		if c.event == nil {
 			return fmt.Errorf("operation %s did not say what it changed", op)
 		}
+		if c.by.IfMatch != "" && !c.matched {
+			return fmt.Errorf("operation %s did not look at If-Match", op)
+		}
 		c.event.version, c.event.operation, c.event.actor = c.version, string(op), actorOf(p)
 		if err := c.event.insert(ctx, tx, p.OrganizationID); err != nil {
+			return err
+		}
+		if err := c.done(ctx); err != nil {
 			return err
 		}
 		return announce(ctx, tx, p.OrganizationID)

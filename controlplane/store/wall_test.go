@@ -32,6 +32,10 @@ func TestCatalogue(t *testing.T) {
 		t.Fatalf("only %d tenant tables", got)
 	}
 	rules := map[string]string{
+		"is configuration whose changes are not recorded": `c.relname <> ALL ('{organizations,org_config,service_accounts,audit_events,audit_changes,idempotency_keys}')
+			AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgname = 'record_change' AND g.tgenabled = 'O')`,
+		"has a revision that nothing sets": `EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'revision')
+			AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgname = 'set_revision' AND g.tgenabled = 'O')`,
 		"has no org_id":                     `NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'org_id' AND a.attnotnull)`,
 		"does not force row level security": `NOT (c.relrowsecurity AND c.relforcerowsecurity)`,
 		"has no policy for all commands on app.org_id": `NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd = '*' AND p.polpermissive
@@ -92,6 +96,11 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 		t.Fatal(err)
 	}
 	if _, _, err := db.Store.CreateServiceAccount(t.Context(), admin.OrganizationID, "terraform", tenant.RoleAdmin); err != nil {
+		t.Fatal(err)
+	}
+	caller := admin
+	caller.IdempotencyKey = "k"
+	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}
 	return admin, p.ID

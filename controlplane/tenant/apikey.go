@@ -29,6 +29,7 @@ type APIKey struct {
 	DisabledAt *time.Time
 	LastUsedAt *time.Time
 	CreatedBy  Actor
+	Revision   int64
 }
 
 // KeyConfig is the part of a key that is set on creation.

@@ -18,6 +18,7 @@ const (
 	KindForbidden       Kind = "forbidden"       // ask someone with another role
 	KindNotFound        Kind = "not_found"       // the organization has no such thing
 	KindConflict        Kind = "conflict"        // it contradicts what is stored
+	KindStale           Kind = "stale"           // read it again
 	KindUnavailable     Kind = "unavailable"     // try again
 )
 
@@ -105,6 +106,28 @@ func ModelNotEnabled(upstream string) error {
 // KeyRevoked is for a change to a key that is gone for good.
 func KeyRevoked() error {
 	return &Error{Kind: KindConflict, Code: "key_revoked", Message: "the api key is revoked"}
+}
+
+// KeyReused is for an Idempotency-Key that stands for another request.
+func KeyReused() error {
+	return &Error{Kind: KindUnprocessable, Code: "idempotency_key_reused", Param: "Idempotency-Key",
+		Message: "the Idempotency-Key was used with another request: choose a new one"}
+}
+
+// KeyInUse is for an Idempotency-Key whose first call has not ended.
+func KeyInUse() error {
+	return &Error{Kind: KindConflict, Code: "idempotency_key_in_use", Param: "Idempotency-Key",
+		Message: "a call with this Idempotency-Key is being made: try again"}
+}
+
+// AnswerNotKept is for an Idempotency-Key whose call was made, and whose answer is not
+// there: it showed a secret, or was lost.
+func AnswerNotKept(resource *uuid.UUID) error {
+	message := "the call with this Idempotency-Key was made, and its answer is not kept"
+	if resource != nil {
+		message += ": see " + resource.String()
+	}
+	return &Error{Kind: KindConflict, Code: "idempotency_key_used", Param: "Idempotency-Key", Message: message}
 }
 
 // InModels says that an error is about a name in a provider's models.

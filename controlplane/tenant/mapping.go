@@ -24,6 +24,7 @@ type Mapping struct {
 	Around    Surroundings
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	Revision  int64
 	Attribution
 }
 

@@ -3,6 +3,8 @@ package tenant
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -32,7 +34,31 @@ type Principal struct {
 	Email            string
 	Name             string
 	Role             Role
+
+	// Of the one call, as the caller's headers have them:
+
+	// IfMatch is empty or what the resource to change must match; see Match.
+	IfMatch string
+	// IdempotencyKey is empty or the caller's name for the call.
+	IdempotencyKey string
 }
+
+// Match refuses a change of a resource that the caller saw at another revision (RFC
+// 9110, section 13.1.1).
+func (p Principal) Match(revision int64) error {
+	if p.IfMatch == "" {
+		return nil
+	}
+	for tag := range strings.SplitSeq(p.IfMatch, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == ETag(revision) {
+			return nil
+		}
+	}
+	return &Error{Kind: KindStale, Code: "stale", Message: "the resource was changed since you read it: read it again"}
+}
+
+// ETag is a revision as HTTP writes it.
+func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
 // Subject is the id of the user or service account.
 func (p Principal) Subject() uuid.UUID {
@@ -84,6 +110,8 @@ const (
 	RevokeAPIKey Operation = "revokeApiKey"
 	RotateAPIKey Operation = "rotateApiKey"
 
+	ListAuditEvents Operation = "listAuditEvents"
+
 	ListRouteHealth  Operation = "listRouteHealth"
 	ResetRouteHealth Operation = "resetRouteHealth"
 	ClassifyResult   Operation = "classifyResult"
@@ -114,6 +142,8 @@ var permissions = map[Operation]Role{
 	UpdateAPIKey: RoleAdmin,
 	RevokeAPIKey: RoleAdmin,
 	RotateAPIKey: RoleAdmin,
+
+	ListAuditEvents: RoleAdmin,
 
 	ListRouteHealth:  RoleAdmin,
 	ResetRouteHealth: RoleAdmin,

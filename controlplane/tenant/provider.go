@@ -35,6 +35,7 @@ type Provider struct {
 	CredentialID *uuid.UUID
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Revision     int64
 	Attribution
 }
 

@@ -30,7 +30,7 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"bytes": "text", "errors": "text", "encoding/json": "settings and credentials are JSON objects", "fmt": "messages", "log/slog": "a secret redacts itself",
-		"maps": "text", "net/url": "base URLs are parsed, never dialed", "slices": "text", "strings": "text", "time": "the type; now comes in",
+		"maps": "text", "net/url": "base URLs are parsed, never dialed", "slices": "text", "strconv": "text", "strings": "text", "time": "the type; now comes in",
 		"unicode": "text", "unicode/utf8": "text", "github.com/google/uuid": "ids",
 		"github.com/spillway-gateway/spillway/api/node": "the limits and forms that both planes share",
 	}

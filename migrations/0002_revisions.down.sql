@@ -1,0 +1,13 @@
+DROP TABLE audit_changes, idempotency_keys;
+DROP TRIGGER record_change ON providers;
+DROP TRIGGER record_change ON provider_credentials;
+DROP TRIGGER record_change ON model_mappings;
+DROP TRIGGER record_change ON api_keys;
+DROP TRIGGER set_revision ON providers;
+DROP TRIGGER set_revision ON model_mappings;
+DROP TRIGGER set_revision ON api_keys;
+DROP FUNCTION record_change();
+DROP FUNCTION set_revision();
+ALTER TABLE providers DROP revision;
+ALTER TABLE model_mappings DROP revision;
+ALTER TABLE api_keys DROP revision;
