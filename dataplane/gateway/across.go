@@ -14,24 +14,25 @@ type crossing struct {
 	written []byte // the body as the caller wrote it
 	request *llm.Request
 	cannot  *llm.CannotError // why it cannot be read
+	files   files            // what its URLs gave
 	now     *llm.Translation // for the target that is being tried; nil where it takes the caller's dialect
 }
 
 // prepare makes the request ready for a target, and reports whether it can be asked. If
 // not, that is noted: another may have the words.
-func (x *exchange) prepare(t *decide.Target) bool {
-	x.across.now = nil
+func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
+	x.across.now, x.across.files.took = nil, 0
 	if x.to, _ = t.Dialect(x.dialect); x.to == x.dialect {
 		return true
 	}
-	if err := x.translate(t); err != nil {
+	if err := h.translate(x, t); err != nil {
 		x.run.Refuse(t, err)
 		return false
 	}
 	return true
 }
 
-func (x *exchange) translate(t *decide.Target) *llm.CannotError {
+func (h *Handler) translate(x *exchange, t *decide.Target) *llm.CannotError {
 	c := &x.across
 	if c.request == nil && c.cannot == nil {
 		var err error
@@ -41,8 +42,18 @@ func (x *exchange) translate(t *decide.Target) *llm.CannotError {
 	if c.cannot != nil {
 		return c.cannot
 	}
+	hop := llm.Hop{To: x.to, Model: t.Model(), ID: x.id, Now: time.Now().Unix(), Fetched: c.files.got}
 	var err error
-	c.now, err = c.request.Translate(llm.Hop{To: x.to, Model: t.Model(), ID: x.id, Now: time.Now().Unix()})
+	c.now, err = c.request.Translate(hop)
+	refusal := cannot(err)
+	if refusal == nil || len(refusal.Fetch) == 0 {
+		return refusal
+	}
+	if refusal := x.fetch(t, h.cfg.Upstream, refusal.Fetch); refusal != nil {
+		return refusal
+	}
+	hop.Fetched = c.files.got
+	c.now, err = c.request.Translate(hop)
 	return cannot(err)
 }
 

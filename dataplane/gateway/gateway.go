@@ -172,8 +172,11 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 			h.exhausted(x)
 			return
 		}
-		if !x.prepare(target) {
+		if !h.prepare(x, target) {
 			admission.Release()
+			if x.ctx.Err() != nil {
+				return // the caller left while files were fetched
+			}
 			continue
 		}
 		if admission.Probing() && (!h.cfg.Health.Reserve(x.ctx, target, &admission) || x.run.Cooling(target, h.cfg.Health.Now())) {

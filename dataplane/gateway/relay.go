@@ -38,10 +38,7 @@ const (
 func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answer) {
 	ctx, cancel := context.WithCancelCause(x.ctx)
 	defer cancel(nil)
-	limit := t.Timeout
-	if x.control.Stream {
-		limit = t.StreamIdle
-	}
+	limit := x.limit(t) - x.across.files.took // fetching for the target is part of trying it
 	timer := time.AfterFunc(limit, func() { cancel(upstream.ErrTimedOut) })
 	defer timer.Stop()
 
@@ -64,6 +61,14 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 		return a.stream(), nil
 	}
 	return a.whole()
+}
+
+// limit is how long a try of the target may take: until its first bytes, for a stream.
+func (x *exchange) limit(t *decide.Target) time.Duration {
+	if x.control.Stream {
+		return t.StreamIdle
+	}
+	return t.Timeout
 }
 
 // request is what a target is sent.
