@@ -143,7 +143,9 @@ func TestFilesThatCannotBeFetched(t *testing.T) {
 				urls = append(urls, host.URL+strings.ReplaceAll(path, "?n", fmt.Sprint("?", n)))
 			}
 			a := about(e, way, "route", way == "messages", urls...)
-			var out struct{ Error struct{ Message, Param string } }
+			var out struct {
+				Error struct{ Message, Param string }
+			}
 			if err := json.Unmarshal(a.Body, &out); err != nil || a.Status != http.StatusBadRequest || a.Header.Get("X-Bd-Error-Origin") != "gateway" {
 				t.Fatalf("%s: status %d: %s", c.urls[0], a.Status, a.Body)
 			}
