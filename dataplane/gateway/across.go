@@ -21,7 +21,7 @@ type crossing struct {
 // prepare makes the request ready for a target, and reports whether it can be asked. If
 // not, that is noted: another may have the words.
 func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
-	x.across.now, x.across.files.took = nil, 0
+	x.across.now, x.across.files.took, x.bare = nil, 0, nil
 	if x.to, _ = t.Dialect(x.dialect); x.to == x.dialect {
 		return true
 	}
@@ -42,9 +42,8 @@ func (h *Handler) translate(x *exchange, t *decide.Target) *llm.CannotError {
 	if c.cannot != nil {
 		return c.cannot
 	}
-	hop := llm.Hop{To: x.to, Model: t.Model(), ID: x.id, Now: time.Now().Unix(), Fetched: c.files.got}
 	var err error
-	c.now, err = c.request.Translate(hop)
+	c.now, err = c.request.Translate(x.hop(t.Model()))
 	refusal := cannot(err)
 	if refusal == nil || len(refusal.Fetch) == 0 {
 		return refusal
@@ -52,9 +51,13 @@ func (h *Handler) translate(x *exchange, t *decide.Target) *llm.CannotError {
 	if refusal := x.fetch(t, h.cfg.Upstream, refusal.Fetch); refusal != nil {
 		return refusal
 	}
-	hop.Fetched = c.files.got
-	c.now, err = c.request.Translate(hop)
+	c.now, err = c.request.Translate(x.hop(t.Model()))
 	return cannot(err)
+}
+
+// hop is the way to the target that is tried now.
+func (x *exchange) hop(m llm.Model) llm.Hop {
+	return llm.Hop{To: x.to, Model: m, ID: x.id, Now: time.Now().Unix(), Fetched: x.across.files.got}
 }
 
 // cannot is the error as what it always is.

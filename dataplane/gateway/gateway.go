@@ -235,6 +235,14 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 			}
 			turn = decide.NextTarget // it has begun to cool down meanwhile
 		}
+		if turn == decide.TryBare {
+			if x.leaveOutThoughts(t) && !x.run.Cooling(t, h.cfg.Health.Now()) {
+				h.cfg.Log.Info("asking again without the conversation's thoughts", "request_id", x.id, "organization_id", t.Provider.OrgID,
+					"provider", t.Provider.Name, "upstream_model", t.UpstreamModel)
+				continue
+			}
+			turn = decide.PassedOn
+		}
 		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
 		switch turn {
 		case decide.NextTarget:

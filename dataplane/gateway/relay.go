@@ -73,13 +73,17 @@ func (x *exchange) limit(t *decide.Target) time.Duration {
 
 // request is what a target is sent.
 func (x *exchange) request(t *decide.Target) (http.Header, upstream.Body) {
-	switch {
-	case x.across.now != nil:
+	if x.across.now != nil {
 		return upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
-	case t.Passthrough():
-		return upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
 	}
-	return upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+	body := x.control.Splice(x.body, t.UpstreamModel)
+	if x.bare != nil {
+		body = x.bare.control.Splice(x.bare.body, t.UpstreamModel)
+	}
+	if t.Passthrough() {
+		return upstream.PassthroughHeader(x.r.Header), body
+	}
+	return upstream.RequestHeader(x.r.Header), body
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say
