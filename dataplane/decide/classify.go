@@ -63,9 +63,12 @@ const (
 	Connection    Class = "connection"
 	BadAnswer     Class = "bad_answer"
 	BadRequest    Class = "invalid_request" // the caller's: another target would say the same
-	Canceled      Class = "canceled"
-	Internal      Class = "internal" // this node's own fault
-	Unknown       Class = "unknown"
+	// ThoughtsRefused is a conversation with thoughts of another account's model, or without
+	// those that the provider wants: it goes once more without any.
+	ThoughtsRefused Class = "thoughts_refused"
+	Canceled        Class = "canceled"
+	Internal        Class = "internal" // this node's own fault
+	Unknown         Class = "unknown"
 )
 
 // traits is what a class does: whether another target may do better, and what it

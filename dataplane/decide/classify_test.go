@@ -78,6 +78,15 @@ func TestClassifyByBody(t *testing.T) {
 		"PromptTooLong400":      {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`, BadRequest},
 		"TooLarge413":           {413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, BadRequest},
 		"QuotedQuota400":        {400, `{"error":{"message":"Invalid value: 'insufficient_quota'","type":"invalid_request_error","code":"invalid_value"}}`, BadRequest},
+		"OtherOrganization400":  {400, `{"error":{"message":"The encrypted content gAAA could not be verified. Reason: Encrypted content organization_id did not match the target organization.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}`, ThoughtsRefused},
+		"ThoughtMissing400":     {400, `{"error":{"message":"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.","type":"invalid_request_error","param":"input","code":null}}`, ThoughtsRefused},
+		"NoThought400":          {400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block\"}}", ThoughtsRefused},
+		"NoThoughtBedrock400":   {400, "{\"message\":\"The model returned the following errors: messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`.\"}", ThoughtsRefused},
+		"ThoughtNotFirst400":    {400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.45.content.0: If an assistant message contains any thinking blocks, the first block must be `thinking` or `redacted_thinking`. Found `text`.\"}}", ThoughtsRefused},
+		"Signature400":          {400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid `signature` in `thinking` block\"}}", ThoughtsRefused},
+		"SignatureVertex400":    {400, "{\"error\":{\"code\":400,\"message\":\"{\\\"type\\\":\\\"error\\\",\\\"error\\\":{\\\"message\\\":\\\"messages.1.content.0: Invalid `signature` in `thinking` block\\\"}}\",\"status\":\"INVALID_ARGUMENT\"}}", ThoughtsRefused},
+		"ThoughtModified400":    {400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.\"}}", ThoughtsRefused},
+		"ThinkingRange400":      {400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"`max_tokens` must be greater than `thinking.budget_tokens`\"}}", BadRequest},
 		"NotJSON":               {503, `<html>upstream</html>`, ServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,6 +115,7 @@ func TestClassifyErrorInsideA200(t *testing.T) {
 		"CodexPlan":           {`{"type":"response.failed","response":{"error":{"code":"usage_limit_reached","message":"x"}}}`, UsageLimit},
 		"ResponsesServer":     {`{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}`, ServerError},
 		"ContextLength":       {`{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"x"}}}`, BadRequest},
+		"OtherOrganization":   {`{"type":"response.failed","response":{"error":{"code":"invalid_encrypted_content","message":"x"}}}`, ThoughtsRefused},
 		"InvalidPrompt":       {`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"x"}}}`, BadRequest},
 		"InvalidRequest":      {`{"error":{"type":"invalid_request_error","message":"x"}}`, ServerError},
 		"Anything":            {`{"error":"x"}`, ServerError},

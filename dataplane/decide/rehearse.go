@@ -120,6 +120,9 @@ func (q *Question) try(run *Run, t *Target, admission *Admission) (Step, Turn) {
 		v, took := q.attempt(t, e)
 		q.Now = q.Now.Add(took)
 		turn, wait := run.After(t, v)
+		if turn == TryBare {
+			turn = PassedOn // there is no conversation here to leave anything out of
+		}
 		if turn == PassedOn && e.Cause == ErrorInside {
 			turn = Broke // an error event, and so told in the stream
 		}

@@ -42,6 +42,33 @@ func TestAfter(t *testing.T) {
 	}
 }
 
+// A conversation whose thoughts are refused goes to each target once more without them,
+// and a second refusal is the caller's to see.
+func TestAfterRefusedThoughts(t *testing.T) {
+	t.Parallel()
+	refused := Evidence{Phase: Answered, Status: 400, Body: []byte(`{"error":{"code":"invalid_encrypted_content"}}`)}
+	run := NewRun(route(2), llm.Chat, 1, Own{})
+	for range 2 {
+		target, _, _ := run.Next(now)
+		for try, want := range []Turn{TryBare, PassedOn, PassedOn} {
+			if got, wait := run.After(target, Classify(refused)); got != want || wait != 0 {
+				t.Errorf("try %d: got turn %d after %v, want %d", try, got, wait, want)
+			}
+		}
+	}
+	run = NewRun(route(1), llm.Chat, 1, Own{})
+	target, _, _ := run.Next(now)
+	refused.Phase, refused.Cause = Committed, ErrorInside
+	if got, _ := run.After(target, Classify(refused)); got != Broke {
+		t.Errorf("in the middle of an answer: got turn %d, want %d", got, Broke)
+	}
+	refused.Phase, refused.Cause = Answered, NoCause
+	got := Rehearse(route(1), Question{Dialect: llm.Chat, Now: now, Answer: func(*Target, int) Evidence { return refused }})
+	if got.Ended != PassedOn || len(got.Steps[0].Tries) != 1 || got.Steps[0].Health != "" {
+		t.Errorf("rehearsed: %+v", got)
+	}
+}
+
 // says makes a question of chat targets that answer with statuses by position, one for
 // each try and the last for all further ones; 0 is a timeout.
 func says(statuses ...[]int) Question {

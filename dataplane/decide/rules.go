@@ -65,6 +65,21 @@ var rules = []rule{
 	{class: ModelNotFound, statuses: []int{400, 401}, codes: []string{"ModelError"},
 		source: "seen from OpenCode Zen, whose 401 it is when a model is not to be had in a format"},
 
+	// What a model thought is signed or encrypted for one account of one vendor, and a route
+	// may mix them.
+	{class: ThoughtsRefused, statuses: []int{400}, codes: []string{"invalid_encrypted_content"},
+		source: "seen from OpenAI and Azure when a conversation moves to another organization"},
+	{class: ThoughtsRefused, statuses: []int{400}, contains: "without its required 'reasoning' item",
+		source: "seen from OpenAI when a conversation has the items that belong to a thought and not the thought"},
+	{class: ThoughtsRefused, statuses: []int{400}, contains: "expected `thinking` or `redacted_thinking`",
+		source: "https://platform.claude.com/docs/en/build-with-claude/extended-thinking (toggling thinking), also through Bedrock and Vertex"},
+	{class: ThoughtsRefused, statuses: []int{400}, contains: "any thinking blocks, the first block must be",
+		source: "seen from Anthropic"},
+	{class: ThoughtsRefused, statuses: []int{400}, contains: "invalid `signature` in `thinking` block",
+		source: "https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting"},
+	{class: ThoughtsRefused, statuses: []int{400}, contains: "blocks in the latest assistant message cannot be modified",
+		source: "https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting"},
+
 	{class: Overloaded, codes: []string{"overloaded_error"}, statuses: []int{500, 503, 529},
 		source: "https://docs.anthropic.com/en/api/errors"},
 	{class: Overloaded, codes: []string{"server_is_overloaded", "slow_down"}, statuses: []int{500, 503, 529},

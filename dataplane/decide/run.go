@@ -34,7 +34,8 @@ const (
 )
 
 // Run walks a route's targets for one request. It never returns to a target it
-// has left, and tries none more than 1 + RetryOn429 times.
+// has left, and tries none more than 1 + RetryOn429 times, and once more without the
+// conversation's thoughts where those are what it refuses.
 type Run struct {
 	route    *Route
 	dialect  llm.Dialect
@@ -46,6 +47,7 @@ type Run struct {
 	at       int              // the target to look at next
 	later    []*Target        // targets whose traffic is still returning: asked if no other serves
 	tries    int              // of the current target
+	bare     bool             // the current target was asked without the conversation's thoughts
 	Failed   int              // targets tried in vain
 	Attempts []Attempt
 }
@@ -80,7 +82,7 @@ func (r *Run) Next(now time.Time) (*Target, Admission, bool) {
 		admission := r.admit(t, now, chance)
 		switch {
 		case admission.OK:
-			r.tries = 1
+			r.tries, r.bare = 1, false
 			return t, admission, true
 		case admission.Reason == returning:
 			r.later = append(r.later, t)
@@ -230,14 +232,17 @@ func (r *Run) Retry(t *Target, v Verdict) (wait time.Duration, again bool) {
 // Turn is how a request goes on after an attempt.
 type Turn uint8
 
-// Turns. All but the first two end the request.
+// Turns. All but the first two and the last end the request.
 const (
 	NextTarget Turn = iota // the target was tried in vain, which Fail is to note
 	TryAgain               // the same target is to be tried again
 	Served                 // the caller has the answer
 	PassedOn               // the caller gets the provider's refusal as it is
 	Broke                  // the answer broke off after the caller had seen some of it
-	CallerLeft             // nobody waits for an answer any more
+	// TryBare is for the same target once more, at once, without the thoughts in the
+	// conversation; PassedOn where there are none to leave out.
+	TryBare
+	CallerLeft // nobody waits for an answer any more
 )
 
 // After says how the request goes on after an attempt, and how long to wait before
@@ -247,6 +252,9 @@ func (r *Run) After(t *Target, v Verdict) (Turn, time.Duration) {
 		return TryAgain, wait
 	}
 	switch {
+	case v.Class == ThoughtsRefused && !v.Committed && !r.bare:
+		r.bare = true
+		return TryBare, 0
 	case v.Class == Succeeded:
 		return Served, 0
 	case v.Class == Canceled:

@@ -15,21 +15,22 @@ type crossing struct {
 	written []byte // the body as the caller wrote it
 	request *llm.Request
 	cannot  *llm.CannotError // why it cannot be read
+	files   files            // what its URLs gave
 	now     *llm.Translation // for the target that is being tried; nil where it takes the caller's dialect
 	formed  []byte           // the body for the target that is being tried, where its cloud has a form of its own
 }
 
 // prepare makes the request ready for a target, and reports whether it can be asked. If
 // not, that is noted: another may have the words.
-func (x *exchange) prepare(t *decide.Target) bool {
-	x.across.now, x.across.formed = nil, nil
+func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
+	x.across.now, x.across.formed, x.across.files.took, x.bare = nil, nil, 0, nil
 	x.to, _ = t.Dialect(x.dialect)
 	var err *llm.CannotError
 	if x.to != x.dialect {
-		err = x.translate(t)
+		err = h.translate(x, t)
 	}
-	if form := t.Endpoint(x.to).Form; form != llm.OwnForm && err == nil {
-		err = x.form(form)
+	if err == nil {
+		err = x.form(t)
 	}
 	if err != nil {
 		x.run.Refuse(t, err)
@@ -38,12 +39,20 @@ func (x *exchange) prepare(t *decide.Target) bool {
 	return true
 }
 
-// form writes the body as the target's cloud takes it.
-func (x *exchange) form(f llm.Form) *llm.CannotError {
+// form writes the body as the target's cloud takes it, where that is another than its
+// dialect's vendor.
+func (x *exchange) form(t *decide.Target) *llm.CannotError {
+	f := t.Endpoint(x.to).Form
+	if f == llm.OwnForm {
+		return nil
+	}
 	body, betas := x.body, []string(nil)
-	if x.across.now != nil {
+	switch {
+	case x.across.now != nil:
 		body = x.across.now.Body()
-	} else {
+	case x.bare != nil:
+		body, betas = x.bare.body, upstream.Betas(x.r.Header)
+	default:
 		betas = upstream.Betas(x.r.Header)
 	}
 	var err error
@@ -51,7 +60,7 @@ func (x *exchange) form(f llm.Form) *llm.CannotError {
 	return cannot(err)
 }
 
-func (x *exchange) translate(t *decide.Target) *llm.CannotError {
+func (h *Handler) translate(x *exchange, t *decide.Target) *llm.CannotError {
 	c := &x.across
 	if c.request == nil && c.cannot == nil {
 		var err error
@@ -62,8 +71,21 @@ func (x *exchange) translate(t *decide.Target) *llm.CannotError {
 		return c.cannot
 	}
 	var err error
-	c.now, err = c.request.Translate(llm.Hop{To: x.to, Model: t.Model(), ID: x.id, Now: time.Now().Unix()})
+	c.now, err = c.request.Translate(x.hop(t.Model()))
+	refusal := cannot(err)
+	if refusal == nil || len(refusal.Fetch) == 0 {
+		return refusal
+	}
+	if refusal := x.fetch(t, h.cfg.Upstream, refusal.Fetch); refusal != nil {
+		return refusal
+	}
+	c.now, err = c.request.Translate(x.hop(t.Model()))
 	return cannot(err)
+}
+
+// hop is the way to the target that is tried now.
+func (x *exchange) hop(m llm.Model) llm.Hop {
+	return llm.Hop{To: x.to, Model: m, ID: x.id, Now: time.Now().Unix(), Fetched: x.across.files.got}
 }
 
 // cannot is the error as what it always is.

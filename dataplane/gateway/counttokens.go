@@ -39,7 +39,7 @@ func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) count(x *exchange, t *decide.Target) bool {
 	ctx, cancel := context.WithTimeoutCause(x.ctx, countTime, upstream.ErrTimedOut)
 	defer cancel()
-	if !x.prepare(t) {
+	if !h.prepare(x, t) {
 		return false
 	}
 	resp, err := h.cfg.Upstream.CountTokens(ctx, x.call(t))

@@ -36,6 +36,7 @@ type exchange struct {
 	token   string     // the caller's own upstream credential: an Authorization header, or empty
 	own     decide.Own // the same as decisions know it; the credential itself goes to its vendor and nowhere else
 	across  crossing   // what is kept for targets of other dialects
+	bare    *bareBody  // what the target that is tried now is sent instead of body, or nil
 	started bool       // the caller has been sent a status: no other target may answer
 	patient time.Time  // until when the caller may leave what is written unread
 	values  [8]string  // of the answer's headers, so that they need no allocation each

@@ -172,8 +172,11 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 			h.exhausted(x)
 			return
 		}
-		if !x.prepare(target) {
+		if !h.prepare(x, target) {
 			admission.Release()
+			if x.ctx.Err() != nil {
+				return // the caller left while files were fetched
+			}
 			continue
 		}
 		if admission.Probing() && (!h.cfg.Health.Reserve(x.ctx, target, &admission) || x.run.Cooling(target, h.cfg.Health.Now())) {
@@ -231,6 +234,14 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 				continue
 			}
 			turn = decide.NextTarget // it has begun to cool down meanwhile
+		}
+		if turn == decide.TryBare {
+			if x.leaveOutThoughts(t) && !x.run.Cooling(t, h.cfg.Health.Now()) {
+				h.cfg.Log.Info("asking again without the conversation's thoughts", "request_id", x.id, "organization_id", t.Provider.OrgID,
+					"provider", t.Provider.Name, "upstream_model", t.UpstreamModel)
+				continue
+			}
+			turn = decide.PassedOn
 		}
 		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
 		switch turn {

@@ -38,10 +38,7 @@ const (
 func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answer) {
 	ctx, cancel := context.WithCancelCause(x.ctx)
 	defer cancel(nil)
-	limit := t.Timeout
-	if x.control.Stream {
-		limit = t.StreamIdle
-	}
+	limit := x.limit(t) - x.across.files.took // fetching for the target is part of trying it
 	timer := time.AfterFunc(limit, func() { cancel(upstream.ErrTimedOut) })
 	defer timer.Stop()
 
@@ -65,6 +62,14 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	return a.whole()
 }
 
+// limit is how long a try of the target may take: until its first bytes, for a stream.
+func (x *exchange) limit(t *decide.Target) time.Duration {
+	if x.control.Stream {
+		return t.StreamIdle
+	}
+	return t.Timeout
+}
+
 // call is what a target is sent.
 func (x *exchange) call(t *decide.Target) upstream.Call {
 	call := upstream.Call{Target: t, Dialect: x.to, Stream: x.control.Stream, Own: x.token, Query: x.query()}
@@ -72,14 +77,22 @@ func (x *exchange) call(t *decide.Target) upstream.Call {
 	case x.across.now != nil:
 		call.Header, call.Body = upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
 	case t.Passthrough():
-		call.Header, call.Body = upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+		call.Header, call.Body = upstream.PassthroughHeader(x.r.Header), x.spliced(t)
 	default:
-		call.Header, call.Body = upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+		call.Header, call.Body = upstream.RequestHeader(x.r.Header), x.spliced(t)
 	}
 	if x.across.formed != nil {
 		call.Body = upstream.Body{x.across.formed}
 	}
 	return call
+}
+
+// spliced is the caller's body with the target's model in it.
+func (x *exchange) spliced(t *decide.Target) upstream.Body {
+	if x.bare != nil {
+		return x.bare.control.Splice(x.bare.body, t.UpstreamModel)
+	}
+	return x.control.Splice(x.body, t.UpstreamModel)
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say

@@ -112,7 +112,7 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 // words, with nothing after them but what the dialect's clients wait for.
 func (s *relay) failed(ev llm.Event) decide.Verdict {
 	v := s.verdict(decide.ErrorInside, ev.Data)
-	if !s.started && v.Failover {
+	if !s.started && (v.Failover || s.mayGoBare(v)) {
 		return v
 	}
 	closing := s.trail.Closing(s.dialect, ev, s.id) // before forward, which ev does not outlive

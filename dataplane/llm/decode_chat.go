@@ -163,7 +163,7 @@ func (r *reader) mediaURL(m members, key string) *Media {
 	if len(url) > 5 && url[:5] == "data:" || url == "" {
 		r.fail(key, "must be a URL, or a data: URL in base64")
 	}
-	return &Media{URL: url}
+	return &Media{URL: url, At: r.where(key)}
 }
 
 func (r *reader) openAIFile(m members) *Media {
@@ -177,9 +177,9 @@ func (r *reader) openAIFile(m members) *Media {
 			media.MIME, media.Data = "application/pdf", data
 		}
 	case m.get("file_url") != nil:
-		media.URL = r.text(m, "file_url")
+		media.URL, media.At = r.text(m, "file_url"), r.where("file_url")
 	case m.get("file_id") != nil:
-		media.FileID = r.text(m, "file_id")
+		media.FileID, media.At = r.text(m, "file_id"), r.where("file_id")
 	default:
 		r.fail("file_data", "is missing")
 	}

@@ -163,9 +163,9 @@ func (r *reader) messagesSource(m members) *Media {
 			r.fail("media_type", "must be a type like image/png")
 		}
 	case "url":
-		media.URL = r.needed(m, "url")
+		media.URL, media.At = r.needed(m, "url"), r.where("url")
 	case "file":
-		media.FileID = r.needed(m, "file_id")
+		media.FileID, media.At = r.needed(m, "file_id"), r.where("file_id")
 	case "text":
 		media.Plain = r.needed(m, "data")
 	case "content":

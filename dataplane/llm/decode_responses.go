@@ -118,7 +118,7 @@ func (r *reader) responsesPart(parts []Part, m members) []Part {
 	case "refusal":
 		return append(parts, Part{Kind: Refusal, Text: r.text(m, "refusal")})
 	case "input_image":
-		media := &Media{FileID: r.text(m, "file_id")}
+		media := &Media{FileID: r.text(m, "file_id"), At: r.where("file_id")}
 		if media.FileID == "" {
 			media = r.mediaURL(m, "image_url")
 		}

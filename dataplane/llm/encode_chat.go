@@ -149,13 +149,13 @@ func (e *chatEncoder) part(p *Part) {
 	case p.Kind == Image:
 		e.str("type", "image_url")
 		e.in("image_url", '{')
-		e.image(p.Media)
+		e.image(e.media(p))
 		e.opt("detail", p.Media.Detail)
 		e.close('}')
 	case p.Kind == Document && p.Media.Plain == "":
 		e.str("type", "file")
 		e.in("file", '{')
-		e.file(p.Media)
+		e.file(e.inBytes(p)) // chat takes documents as bytes only
 		e.close('}')
 	default:
 		e.str("type", "text")
@@ -172,7 +172,7 @@ func (e *chatEncoder) image(m *Media) {
 	case m.URL != "":
 		e.str("url", m.URL)
 	case m.FileID != "":
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.foreignFile(m)
 	default:
 		e.dataURL("url", m.MIME, m.Data)
 	}
@@ -183,22 +183,11 @@ func (e *chatEncoder) file(m *Media) {
 	if name == "" {
 		name = "document.pdf" // required with data, and tells the type
 	}
-	switch {
-	case m.URL != "":
-		file, ok := e.hop.fetched(m.URL)
-		if !ok {
-			e.cannot("url", "chat takes documents as bytes only")
-			e.err.Fetch = m.URL
-			return
-		}
-		e.str("filename", name)
-		e.dataURL("file_data", file.MIME, encodeBase64(file.Data))
-	case m.FileID != "":
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
-	default:
-		e.str("filename", name)
-		e.dataURL("file_data", m.MIME, m.Data)
+	if m.FileID != "" {
+		e.foreignFile(m)
 	}
+	e.str("filename", name)
+	e.dataURL("file_data", m.MIME, m.Data)
 }
 
 func (e *chatEncoder) assistant(parts []Part) {

@@ -118,10 +118,10 @@ func (e *messagesEncoder) part(p *Part) {
 	switch p.Kind {
 	case Image:
 		e.str("type", "image")
-		e.source(p.Media)
+		e.source(e.media(p))
 	case Document:
 		e.str("type", "document")
-		e.source(e.document(p.Media))
+		e.source(e.document(e.media(p)))
 		e.opt("title", p.Media.Name)
 	case ToolCall:
 		e.str("type", "tool_use")
@@ -174,7 +174,7 @@ func (e *messagesEncoder) source(m *Media) {
 		e.str("type", "url")
 		e.str("url", m.URL)
 	case m.FileID != "":
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.foreignFile(m)
 	case m.Plain != "":
 		e.str("type", "text")
 		e.str("media_type", "text/plain")

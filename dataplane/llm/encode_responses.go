@@ -144,9 +144,9 @@ func (e *responsesEncoder) part(p *Part, spoken bool) {
 		e.str("type", "refusal")
 		e.str("refusal", p.Text)
 	case p.Kind == Image:
-		e.image(p.Media)
+		e.image(e.media(p))
 	case p.Kind == Document && p.Media.Plain == "":
-		e.file(p.Media)
+		e.file(e.media(p))
 	default:
 		kind := "input_text"
 		if spoken {
@@ -164,7 +164,7 @@ func (e *responsesEncoder) image(m *Media) {
 	case m.URL != "":
 		e.str("image_url", m.URL)
 	case m.FileID != "" && e.q.From == Messages:
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.foreignFile(m)
 	case m.FileID != "":
 		e.str("file_id", m.FileID)
 	default:
@@ -183,7 +183,7 @@ func (e *responsesEncoder) file(m *Media) {
 	case m.URL != "":
 		e.str("file_url", m.URL)
 	case m.FileID != "" && e.q.From == Messages:
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.foreignFile(m)
 	case m.FileID != "":
 		e.str("file_id", m.FileID)
 	default:

@@ -1,5 +1,10 @@
 package llm
 
+import (
+	"slices"
+	"strings"
+)
+
 // encoding is what the encoders of requests have in common: what is written, what it is
 // written from and for, and the first thing that the target's dialect has no words for.
 type encoding struct {
@@ -8,6 +13,8 @@ type encoding struct {
 	hop *Hop
 	m   *Model
 	err *CannotError
+	// wanted are the files that have to be fetched first.
+	wanted []Wanted
 }
 
 func encode(q *Request, hop *Hop) encoding {
@@ -26,5 +33,45 @@ func (e *encoding) body() ([]byte, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
+	if len(e.wanted) > 0 {
+		return nil, &CannotError{Field: e.wanted[0].Field, Reason: "the target takes it as bytes only", Fetch: e.wanted}
+	}
 	return e.b, nil
+}
+
+// foreignFile refuses a file that only the vendor which keeps it can read.
+func (e *encoding) foreignFile(m *Media) {
+	e.cannot(m.At, "a file kept by one vendor is not known to another")
+}
+
+// inBytes is an image or a document as what its URL gave, where that has been fetched; if
+// not, it is noted as wanted. What it gave must be of the kind that the caller said.
+func (e *encoding) inBytes(p *Part) *Media {
+	m := p.Media
+	if m.URL == "" {
+		return m
+	}
+	f, ok := e.hop.fetched(m.URL)
+	if !ok {
+		if !slices.ContainsFunc(e.wanted, func(w Wanted) bool { return w.URL == m.URL }) {
+			e.wanted = append(e.wanted, Wanted{m.At, m.URL})
+		}
+		return m
+	}
+	kind, right := "an image", strings.HasPrefix(f.MIME, "image/")
+	if p.Kind == Document {
+		kind, right = "a PDF", f.MIME == "application/pdf"
+	}
+	if !right {
+		e.cannot(m.At, "what is behind it is "+f.MIME+" and not "+kind)
+	}
+	return &Media{MIME: f.MIME, Data: encodeBase64(f.Data), Name: m.Name, Detail: m.Detail}
+}
+
+// media is what a part shows, in bytes where the target takes it so only.
+func (e *encoding) media(p *Part) *Media {
+	if e.m.Bytes {
+		return e.inBytes(p)
+	}
+	return p.Media
 }

@@ -1,6 +1,9 @@
 package llm
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Native returns a request's body without the thinking of other vendors' models, which
 // a translated answer put into the conversation and which its own vendor would refuse
@@ -13,36 +16,53 @@ func Native(d Dialect, body []byte) []byte {
 	if !bytes.Contains(body, []byte(foreignSeal)) {
 		return body
 	}
+	out, changed := withoutThoughts(d, body, false)
+	if !changed {
+		return body // not for this function to judge
+	}
+	return out
+}
+
+// WithoutThoughts returns a request's body without any thinking in its conversation, and
+// with a model that thinks on a budget told not to think: for a target that refuses what
+// another account's model thought, or a conversation that lacks it. It reports whether
+// that changed anything. All other fields keep their bytes, but for those that are null
+// and the ids of what stands beside a thought, by which OpenAI would ask for it.
+func WithoutThoughts(d Dialect, body []byte) ([]byte, bool) { return withoutThoughts(d, body, true) }
+
+func withoutThoughts(d Dialect, body []byte, all bool) ([]byte, bool) {
 	var r reader
 	m := r.document(body)
-	f := foreign{reader: &r}
+	f := thoughts{reader: &r, all: all}
 	switch d {
 	case Messages:
 		f.list(m, "messages", f.message)
 	case Responses:
-		f.list(m, "input", func(v raw, w *writer) bool {
-			return r.text(r.object("", v), "encrypted_content") != foreignSeal && f.keep(v, w)
-		})
+		f.list(m, "input", f.item)
 	default:
-		return body
+		return nil, false
 	}
-	if r.err != nil || !f.changed {
-		return body // not for this function to judge
+	if f.off = f.all || f.waiting; f.off {
+		f.off = r.text(r.at(m, "thinking"), "type") == "enabled"
+		f.changed = f.changed || f.off && f.all
 	}
-	return f.rewrite(m)
+	out := f.rewrite(m)
+	return out, r.err == nil && f.changed
 }
 
-// foreign rewrites one list of a request.
-type foreign struct {
+// thoughts rewrites one list of a request without some or all of the thoughts in it.
+type thoughts struct {
 	*reader
+	all     bool // and not only those with the gateway's seal
 	field   string
 	out     writer
 	changed bool
 	waiting bool // the last message brings results
+	off     bool // the model is not to think
 }
 
 // list goes through a list; each writes an element, or says that it is left out.
-func (f *foreign) list(m members, key string, each func(v raw, w *writer) bool) {
+func (f *thoughts) list(m members, key string, each func(v raw, w *writer) bool) {
 	f.field = key
 	f.out.open('[')
 	if m.get(key).kind() == '[' {
@@ -55,17 +75,42 @@ func (f *foreign) list(m members, key string, each func(v raw, w *writer) bool) 
 	f.out.close(']')
 }
 
-func (f *foreign) keep(v raw, w *writer) bool {
+func (f *thoughts) keep(v raw, w *writer) bool {
 	w.sep()
 	w.value(v)
 	return true
 }
 
-// message keeps a message, its blocks but those with the seal, and nothing where none
-// is left.
-func (f *foreign) message(v raw, w *writer) bool {
+// item keeps an item of responses, unless it is a thought or leads to one.
+func (f *thoughts) item(v raw, w *writer) bool {
+	m := f.object("", v)
+	kind := f.text(m, "type")
+	switch {
+	case !f.all:
+		return f.text(m, "encrypted_content") != foreignSeal && f.keep(v, w)
+	case kind == "reasoning", kind == "item_reference" && strings.HasPrefix(f.text(m, "id"), "rs_"):
+		return false
+	case m.get("id") == nil, kind != "message" && kind != "function_call" && kind != "custom_tool_call":
+		return f.keep(v, w)
+	}
+	w.open('{')
+	for _, member := range m {
+		if string(member.key) != "id" {
+			w.member(member, "", nil)
+		}
+	}
+	w.close('}')
+	return true
+}
+
+// message keeps a message, its blocks but for thoughts, and nothing where none is left.
+func (f *thoughts) message(v raw, w *writer) bool {
 	f.waiting = bytes.Contains(v, []byte(`"tool_result"`))
-	if !bytes.Contains(v, []byte(foreignSeal)) {
+	sign := foreignSeal
+	if f.all {
+		sign = "thinking"
+	}
+	if !bytes.Contains(v, []byte(sign)) {
 		return f.keep(v, w)
 	}
 	m := f.object("", v)
@@ -76,7 +121,7 @@ func (f *foreign) message(v raw, w *writer) bool {
 	content.open('[')
 	f.each(m, "content", func(v raw) {
 		blocks++
-		if f.text(f.object("", v), "signature") != foreignSeal {
+		if !f.thought(f.object("", v)) {
 			left++
 			f.keep(v, &content)
 		}
@@ -94,6 +139,15 @@ func (f *foreign) message(v raw, w *writer) bool {
 	return true
 }
 
+// thought reports whether a block is one that is left out.
+func (f *thoughts) thought(m members) bool {
+	if f.text(m, "signature") == foreignSeal {
+		return true
+	}
+	kind := f.text(m, "type")
+	return f.all && (kind == "thinking" || kind == "redacted_thinking")
+}
+
 // member writes a member as it came, or with the value instead where it has the name.
 func (w *writer) member(m member, name string, instead []byte) {
 	w.sep()
@@ -105,16 +159,37 @@ func (w *writer) member(m member, name string, instead []byte) {
 	}
 }
 
-func (f *foreign) rewrite(m members) []byte {
+func (f *thoughts) rewrite(m members) []byte {
 	w := writer{}
 	w.open('{')
 	for _, member := range m {
-		if string(member.key) == "thinking" && f.waiting && f.text(f.object("", member.value), "type") == "enabled" {
+		switch key := string(member.key); {
+		case f.off && key == "thinking":
 			w.raw("thinking", []byte(`{"type":"disabled"}`))
-			continue
+		case f.off && key == "context_management" && member.value.kind() == '{':
+			f.contextManagement(&w, member)
+		default:
+			w.member(member, f.field, f.out.b)
 		}
-		w.member(member, f.field, f.out.b)
 	}
 	w.close('}')
 	return w.b
+}
+
+// contextManagement leaves out the edits that clear thinking: without any Anthropic
+// refuses them.
+func (f *thoughts) contextManagement(w *writer, m member) {
+	inner, edits := f.object("", m.value), writer{}
+	edits.open('[')
+	f.each(inner, "edits", func(v raw) {
+		if !strings.HasPrefix(f.text(f.object("", v), "type"), "clear_thinking_") {
+			f.keep(v, &edits)
+		}
+	})
+	edits.close(']')
+	w.in(string(m.key), '{')
+	for _, member := range inner {
+		w.member(member, "edits", edits.b)
+	}
+	w.close('}')
 }

@@ -20,6 +20,7 @@ func TestNative(t *testing.T) {
 		"Block":           {Messages, `{"model":"m","messages":[{"role":"assistant","content":[` + mine + `,` + theirs + `,{"type":"text","text":"x"}],"x":1}],"max_tokens":1.0}`, `{"model":"m","messages":[{"role":"assistant","content":[` + theirs + `,{"type":"text","text":"x"}],"x":1}],"max_tokens":1.0}`},
 		"WholeMessage":    {Messages, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[` + mine + `]}]}`, `{"messages":[{"role":"user","content":"a"}]}`},
 		"ThinkingOff":     {Messages, `{"messages":[{"role":"assistant","content":[` + mine + `,{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result"}]}],"thinking":{"type":"enabled","budget_tokens":1024}}`, `{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result"}]}],"thinking":{"type":"disabled"}}`},
+		"NothingToClear":  {Messages, `{"messages":[{"role":"assistant","content":[` + mine + `,{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result"}]}],"thinking":{"type":"enabled"},"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919"}],"x":1}}`, `{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result"}]}],"thinking":{"type":"disabled"},"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}],"x":1}}`},
 		"ThinkingStaysOn": {Messages, `{"messages":[{"role":"assistant","content":[` + mine + `,{"type":"text"}]},{"role":"user","content":"b"}],"thinking":{"type":"enabled","budget_tokens":1024}}`, `{"messages":[{"role":"assistant","content":[{"type":"text"}]},{"role":"user","content":"b"}],"thinking":{"type":"enabled","budget_tokens":1024}}`},
 		"Item":            {Responses, `{"input":[{"type":"reasoning","encrypted_content":"` + foreignSeal + `"},{"type":"reasoning","encrypted_content":"g"},{"role":"user","content":"x"}]}`, `{"input":[{"type":"reasoning","encrypted_content":"g"},{"role":"user","content":"x"}]}`},
 	} {
@@ -30,6 +31,41 @@ func TestNative(t *testing.T) {
 			}
 			if got := string(Native(c.d, []byte(c.body))); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWithoutThoughts(t *testing.T) {
+	t.Parallel()
+	const thought = `{"type":"thinking","thinking":"t","signature":"c2ln"}`
+	const hidden = `{"type":"redacted_thinking","data":"ZA=="}`
+	const called = `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]`
+	for name, c := range map[string]struct {
+		d          Dialect
+		body, want string // want empty: nothing to leave out
+	}{
+		"None":         {Messages, `{"messages":[{"role":"user","content":"thinking"}],"thinking":{"type":"adaptive"}}`, ``},
+		"OnlyTurnOff":  {Messages, `{"thinking":{"type":"enabled","budget_tokens":1024},"messages":[{"role":"assistant","content":[{"type":"tool_use"}]}` + called + `}`, `{"thinking":{"type":"disabled"},"messages":[{"role":"assistant","content":[{"type":"tool_use"}]}` + called + `}`},
+		"Budget":       {Messages, `{"model":"m", "x":1.0,"messages":[{"role":"assistant","content":[` + thought + `,` + hidden + `,{"type":"text","text":"a"}]},{"role":"user","content":"b"}],"thinking":{"type":"enabled","budget_tokens":1024}}`, `{"model":"m","x":1.0,"messages":[{"role":"assistant","content":[{"type":"text","text":"a"}]},{"role":"user","content":"b"}],"thinking":{"type":"disabled"}}`},
+		"Adaptive":     {Messages, `{"messages":[{"role":"assistant","content":[` + thought + `,{"type":"tool_use"}]}` + called + `,"thinking":{"type":"adaptive"},"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}}`, `{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]}` + called + `,"thinking":{"type":"adaptive"},"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}}`},
+		"WholeMessage": {Messages, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[` + thought + `]},{"role":"user","content":"b"}]}`, `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}`},
+		"SaidInText":   {Messages, `{"messages":[{"role":"user","content":[{"type":"text","text":"thinking"}]}]}`, ``},
+		"NoJSON":       {Messages, `{"messages":[` + thought, ``},
+		"Items": {Responses, `{"input":[{"role":"user","content":"a"},{"type":"reasoning","id":"rs_1","summary":[]},{"type":"function_call","id":"fc_1","call_id":"c"},{"type":"message","id":"msg_1","role":"assistant"},{"type":"item_reference","id":"rs_2"},{"type":"item_reference","id":"msg_2"},{"type":"web_search_call","id":"ws_1"},{"type":"custom_tool_call","call_id":"d","id":"ctc_1"}],"include":["reasoning.encrypted_content"]}`,
+			`{"input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"c"},{"type":"message","role":"assistant"},{"type":"item_reference","id":"msg_2"},{"type":"web_search_call","id":"ws_1"},{"type":"custom_tool_call","call_id":"d"}],"include":["reasoning.encrypted_content"]}`},
+		"NoItems": {Responses, `{"input":[{"type":"message","id":"msg_1","role":"assistant"}]}`, ``},
+		"OneText": {Responses, `{"input":"reasoning"}`, ``},
+		"Chat":    {Chat, `{"messages":[{"role":"assistant","reasoning_content":"x"}]}`, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, changed := WithoutThoughts(c.d, []byte(c.body))
+			if changed != (c.want != "") || changed && string(got) != c.want {
+				t.Errorf("got %t, %s\nwant %s", changed, got, c.want)
+			}
+			if again, more := WithoutThoughts(c.d, got); changed && more {
+				t.Errorf("something was left: %s", again)
 			}
 		})
 	}

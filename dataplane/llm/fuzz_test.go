@@ -20,6 +20,14 @@ func seeds(f *testing.F, kind, section string) {
 	}
 }
 
+// bare is a body without thoughts, or nil.
+func bare(d Dialect, body []byte) []byte {
+	if out, changed := WithoutThoughts(d, body); changed {
+		return out
+	}
+	return nil
+}
+
 func someDialect(n uint8) Dialect { return Dialect(n%3) + Chat }
 
 // Whatever a request says, it is refused with a typed error or becomes one JSON object
@@ -28,7 +36,11 @@ func FuzzRequest(f *testing.F) {
 	seeds(f, "requests", "request")
 	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
 		from := someDialect(n)
-		Native(from, body)
+		for _, out := range [][]byte{Native(from, body), bare(from, body)} {
+			if json.Valid(body) && out != nil && !json.Valid(out) {
+				t.Fatalf("not JSON without thoughts: %s", out)
+			}
+		}
 		Estimate(body)
 		q, err := Parse(from, body)
 		if err != nil {

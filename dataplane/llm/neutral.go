@@ -76,6 +76,7 @@ type Media struct {
 	Plain  string // the text of a text document
 	Name   string // file name or title, or empty
 	Detail string // OpenAI's low, high, auto, or empty
+	At     string // where the caller wrote URL or FileID, for errors
 }
 
 // Call is a model's call of a tool.

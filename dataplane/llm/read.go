@@ -13,9 +13,15 @@ import (
 type CannotError struct {
 	Field  string // in the caller's own dialect, e.g. "messages[2].content[0].source" or "n"
 	Reason string // a clause, e.g. "messages answers have one choice"
-	// Fetch, where not empty, is the URL whose bytes would make it possible: fetch it
-	// (guarded and capped) and translate again with it in Hop.Fetched.
-	Fetch string
+	// Fetch, where not empty, are the files whose bytes would make it possible: fetch them
+	// (guarded and capped) and translate again with them in Hop.Fetched.
+	Fetch []Wanted
+}
+
+// Wanted is a file that a request gives by its URL and the target takes as bytes only.
+type Wanted struct {
+	Field string // where the caller wrote the URL
+	URL   string
 }
 
 func (e *CannotError) Error() string {
@@ -76,6 +82,11 @@ func (r *reader) fail(key, format string, args ...any) {
 	if r.err != nil {
 		return
 	}
+	r.err = &CannotError{Field: r.where(key), Reason: fmt.Sprintf(format, args...)}
+}
+
+// where is the place of a member of what is being read, from the document's top.
+func (r *reader) where(key string) string {
 	var at []byte
 	for _, s := range append(r.path, step{key, -1}) {
 		if s.key != "" && len(at) > 0 {
@@ -86,7 +97,7 @@ func (r *reader) fail(key, format string, args ...any) {
 			at = append(strconv.AppendInt(append(at, '['), int64(s.index), 10), ']')
 		}
 	}
-	r.err = &CannotError{Field: string(at), Reason: fmt.Sprintf(format, args...)}
+	return string(at)
 }
 
 // document reads a whole text, which must be one object.

@@ -134,9 +134,12 @@ func comparable(q *Request) *Request {
 	for _, turn := range q.Turns {
 		parts := []Part{}
 		for _, p := range turn.Parts {
-			if p.Media != nil && p.Media.Detail == "auto" {
+			if p.Media != nil {
 				media := *p.Media
-				media.Detail = ""
+				media.At = ""
+				if media.Detail == "auto" {
+					media.Detail = ""
+				}
 				p.Media = &media
 			}
 			parts = append(parts, p)

@@ -93,8 +93,9 @@ func (h *Hop) fetched(url string) (File, bool) {
 //	t, err := q.Translate(llm.Hop{To: d, Model: m, ...})   // once per target tried
 //	send t.Body()                                          // model and stream are in it
 //
-// An error of Parse or Translate is a *CannotError: skip the target, or where none is
-// left answer 400 with it. Then, by what came back:
+// An error of Parse or Translate is a *CannotError: where it names files in Fetch, get
+// them and translate again with Hop.Fetched; else skip the target, or where none is left
+// answer 400 with it. Then, by what came back:
 //
 //   - a refusal (status not 2xx): judge the provider's own bytes as ever, and give the
 //     caller t.Error(status, body).

@@ -140,10 +140,10 @@ func TestFetchedDocument(t *testing.T) {
 	}
 	_, err = q.Translate(Hop{To: Chat})
 	var cannot *CannotError
-	if !errors.As(err, &cannot) || cannot.Fetch != "https://e.com/a.pdf" {
+	if !errors.As(err, &cannot) || len(cannot.Fetch) != 1 || cannot.Fetch[0] != (Wanted{"messages[0].content[0].source.url", "https://e.com/a.pdf"}) {
 		t.Fatalf("got %v", err)
 	}
-	tr, err := q.Translate(Hop{To: Chat, Fetched: map[string]File{cannot.Fetch: {"application/pdf", []byte("%PDF-")}}})
+	tr, err := q.Translate(Hop{To: Chat, Fetched: map[string]File{cannot.Fetch[0].URL: {"application/pdf", []byte("%PDF-")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,7 @@ type Client struct {
 	allow      []netip.Prefix // see Guard.Allow
 	dial       func(ctx context.Context, network, address string) (net.Conn, error)
 	transports sync.Map // "scheme://host" -> *http.Transport
+	files      *fetcher
 }
 
 // New returns a client.
@@ -58,6 +59,7 @@ func New(cfg Config) *Client {
 	if c.dial == nil {
 		c.dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control}).DialContext
 	}
+	c.files = newFetcher(c.dial)
 	if cfg.SealKey != nil {
 		c.keyID = node.SealKeyID(cfg.SealKey.PublicKey())
 	}
