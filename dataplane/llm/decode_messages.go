@@ -123,7 +123,7 @@ func (r *reader) messagesBlock(parts []Part, m members) []Part {
 		p.Kind, p.Seal = Thinking, r.text(m, "data")
 	case "tool_use":
 		p.Kind = ToolCall
-		p.Call = &Call{ID: r.needed(m, "id"), Name: r.needed(m, "name"), Arguments: r.input(m)}
+		p.Call = &Call{ID: r.needed(m, "id"), Name: r.needed(m, "name"), Arguments: r.jsonObject(m, "input")}
 		r.changes = append(r.changes, toolChange{name: p.Call.Name}) // it was shown
 	case "tool_result":
 		p.Kind = Result
@@ -150,11 +150,11 @@ func (r *reader) messagesBlock(parts []Part, m members) []Part {
 	return append(parts, p)
 }
 
-// input is a call's input as text, without the space around its tokens.
-func (r *reader) input(m members) string {
-	v := m.get("input")
+// jsonObject is an object as text, without the space around its tokens.
+func (r *reader) jsonObject(m members, key string) string {
+	v := m.get(key)
 	if v != nil && v.kind() != '{' {
-		r.fail("input", "must be an object")
+		r.fail(key, "must be an object")
 	}
 	if v == nil {
 		return "{}"
