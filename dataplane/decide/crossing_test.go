@@ -36,6 +36,33 @@ func TestDialectOfATarget(t *testing.T) {
 	}
 }
 
+// A model that thinks is asked in responses where its provider takes that: from gpt-5.4 on
+// it takes no tools in chat.
+func TestDialectOfAModelThatThinks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		family, model string
+		want          llm.Dialect
+	}{
+		"Thinks":      {"openai", "gpt-5.5", llm.Responses},
+		"DoesNot":     {"openai", "gpt-4.1", llm.Chat},
+		"NotKnown":    {"openai", "ft:mine", llm.Chat},
+		"NoResponses": {"groq", "openai/gpt-5.5", llm.Chat},
+		"Claude":      {"anthropic", "claude-opus-4-6", llm.Messages},
+	} {
+		target := compileProvider(t, node.Provider{Family: c.family, AuthType: "bearer_api_key", BaseURL: "https://llm.example", Credential: &node.Sealed{}})
+		target.UpstreamModel = c.model
+		if to, ok := target.Dialect(llm.Messages); !ok || to != c.want {
+			t.Errorf("%s: got %s %t, want %s", name, to, ok, c.want)
+		}
+	}
+	target := compileProvider(t, node.Provider{Family: "openai", AuthType: "bearer_api_key", BaseURL: "https://llm.example", Credential: &node.Sealed{}})
+	target.UpstreamModel = "gpt-5.5"
+	if to, ok := target.Dialect(llm.Chat); !ok || to != llm.Chat {
+		t.Errorf("from chat, which it takes: got %s %t", to, ok)
+	}
+}
+
 func TestModelOfATarget(t *testing.T) {
 	t.Parallel()
 	for base, caches := range map[string]bool{"https://openrouter.ai": true, "https://llm.example": false} {

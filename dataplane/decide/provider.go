@@ -136,6 +136,11 @@ func authOf(p *node.Provider) Auth {
 // caller's, the best first: more providers take chat well than responses.
 var crossings = [...]llm.Dialect{llm.Chat, llm.Messages, llm.Responses, llm.Converse}
 
+// thinkingCrossings are those for OpenAI's models that think. From gpt-5.4 on they refuse
+// tools in chat completions while they do, and only responses tells what they thought
+// (https://platform.openai.com/docs/guides/reasoning).
+var thinkingCrossings = [...]llm.Dialect{llm.Responses, llm.Chat, llm.Messages, llm.Converse}
+
 // Dialect is what to ask the target in when the caller speaks from: that, or where the
 // provider does not take it a dialect of the provider's own, into which the request is
 // then translated; false: the target cannot be asked. A passthrough target gets what its
@@ -147,7 +152,11 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 	if t.Passthrough() || from == llm.Embeddings { // vectors are no conversation
 		return llm.NoDialect, false
 	}
-	for _, d := range crossings {
+	best := crossings
+	if llm.KnownModel(t.UpstreamModel).Reasoning == llm.ByEffort {
+		best = thinkingCrossings
+	}
+	for _, d := range best {
 		if t.Endpoint(d) != nil {
 			return d, true
 		}

@@ -51,7 +51,7 @@ func (r *reader) answerBlock(m members) (Part, bool) {
 	case "redacted_thinking":
 		return Part{Kind: Thinking, Seal: r.text(m, "data")}, true
 	case "tool_use":
-		return Part{Kind: ToolCall, Call: &Call{ID: r.text(m, "id"), Name: r.text(m, "name"), Arguments: r.input(m)}}, true
+		return Part{Kind: ToolCall, Call: &Call{ID: r.text(m, "id"), Name: r.text(m, "name"), Arguments: r.jsonObject(m, "input")}}, true
 	}
 	return Part{}, false
 }

@@ -143,6 +143,8 @@ func itemID(p *Part, id string, index int) string {
 		prefix = "rs_"
 	case p.Kind == ToolCall && p.Call.Custom:
 		prefix = "ctc_"
+	case p.Kind == ToolCall && p.Call.Search:
+		prefix = "tsc_"
 	case p.Kind == ToolCall:
 		prefix = "fc_"
 	}
@@ -178,6 +180,10 @@ func (w *writer) outputItem(id, status string, p *Part) {
 }
 
 func (w *writer) callItem(status string, c *Call) {
+	if c.Search {
+		w.searchItem(status, c)
+		return
+	}
 	if c.Custom {
 		w.str("type", "custom_tool_call")
 	} else {
@@ -192,6 +198,20 @@ func (w *writer) callItem(status string, c *Call) {
 	} else {
 		w.str("arguments", c.Arguments)
 	}
+}
+
+// searchItem is a call of the caller's search for tools. Its arguments are an object; a
+// model that wrote something else is told so by the caller, as what it wrote.
+func (w *writer) searchItem(status string, c *Call) {
+	arguments, ok := object(c.Arguments)
+	if !ok {
+		arguments = string(append(quote([]byte(`{"query":`), c.Arguments), '}'))
+	}
+	w.str("type", "tool_search_call")
+	w.str("status", status)
+	w.str("call_id", c.ID)
+	w.str("execution", "client")
+	w.raw("arguments", []byte(arguments))
 }
 
 func (w *writer) summaryPart(text string) {

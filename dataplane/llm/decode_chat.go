@@ -272,11 +272,15 @@ func (r *reader) grammar(m members) []byte {
 
 // function reads a tool that takes an object, in chat's inner form or responses' flat.
 func (r *reader) function(m members) Tool {
-	t := Tool{Name: r.needed(m, "name"), Description: r.text(m, "description"), Schema: []byte(m.get("parameters")), Strict: r.boolean(m, "strict")}
-	if t.Schema != nil && t.Schema[0] != '{' {
+	return Tool{Name: r.needed(m, "name"), Description: r.text(m, "description"), Schema: r.schema(m), Strict: r.boolean(m, "strict")}
+}
+
+func (r *reader) schema(m members) []byte {
+	v := m.get("parameters")
+	if v != nil && v.kind() != '{' {
 		r.fail("parameters", "must be an object")
 	}
-	return t
+	return v
 }
 
 // openAIChoice reads tool_choice in chat's form and in responses', and

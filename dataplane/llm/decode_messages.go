@@ -12,8 +12,8 @@ func decodeMessages(r *reader, m members) *Request {
 	refuseFields(r, m, messagesOnly)
 	q.System = withoutAttribution(r.messagesContent(m, "system"))
 	r.each(m, "messages", func(v raw) { r.messagesTurn(q, r.object("", v)) })
-	r.each(m, "tools", func(v raw) { r.messagesTool(q, r.object("", v)) })
 	q.Choice = r.messagesChoice(m)
+	r.messagesTools(q, m)
 	s := &q.Settings
 	s.MaxTokens = r.integer(m, "max_tokens")
 	s.Temperature = r.number(m, "temperature", 0, 1)
@@ -123,12 +123,24 @@ func (r *reader) messagesBlock(parts []Part, m members) []Part {
 		p.Kind, p.Seal = Thinking, r.text(m, "data")
 	case "tool_use":
 		p.Kind = ToolCall
-		p.Call = &Call{ID: r.needed(m, "id"), Name: r.needed(m, "name"), Arguments: r.input(m)}
+		p.Call = &Call{ID: r.needed(m, "id"), Name: r.needed(m, "name"), Arguments: r.jsonObject(m, "input")}
+		r.changes = append(r.changes, toolChange{name: p.Call.Name}) // it was shown
 	case "tool_result":
 		p.Kind = Result
 		p.Output = &Output{ID: r.needed(m, "tool_use_id"), Failed: r.truth(m, "is_error"), Parts: r.messagesContent(m, "content")}
 	case "tool_reference":
-		p.Text = "The tool " + r.text(m, "tool_name") + " can be called."
+		name := r.text(m, "tool_name")
+		r.changes = append(r.changes, toolChange{name: name})
+		p.Text = "The tool " + name + " can be called."
+	case "tool_addition", "tool_removal":
+		r.toolChange(m, kind == "tool_removal")
+		return parts
+	case "compaction":
+		r.each(m, "tool_changes", func(v raw) {
+			m := r.object("", v)
+			r.toolChange(m, r.text(m, "type") == "tool_removal")
+		})
+		return appendText(parts, r.text(m, "content"))
 	case "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "tool_search_tool_result", "fallback", "mcp_tool_listing":
 		return parts // bound to the vendor; what the model made of it is in its text
 	default:
@@ -138,11 +150,11 @@ func (r *reader) messagesBlock(parts []Part, m members) []Part {
 	return append(parts, p)
 }
 
-// input is a call's input as text, without the space around its tokens.
-func (r *reader) input(m members) string {
-	v := m.get("input")
+// jsonObject is an object as text, without the space around its tokens.
+func (r *reader) jsonObject(m members, key string) string {
+	v := m.get(key)
 	if v != nil && v.kind() != '{' {
-		r.fail("input", "must be an object")
+		r.fail(key, "must be an object")
 	}
 	if v == nil {
 		return "{}"
@@ -201,52 +213,6 @@ func isMIME(mime string) bool {
 // documentContext puts what Anthropic says beside a document before it, as text.
 func (r *reader) documentContext(parts []Part, p Part, m members) []Part {
 	return append(appendText(parts, r.text(m, "context")), p)
-}
-
-func (r *reader) messagesTool(q *Request, m members) {
-	t := Tool{Name: r.text(m, "name"), Description: r.text(m, "description"), Schema: []byte(m.get("input_schema")), Strict: r.boolean(m, "strict"), Cache: []byte(m.get("cache_control"))}
-	kind := r.text(m, "type")
-	switch {
-	case kind == "" || kind == "custom":
-		if t.Name == "" {
-			r.fail("name", "is missing")
-		}
-	case strings.HasPrefix(kind, "web_search_"):
-		t = Tool{Kind: WebSearch, Name: t.Name, Cache: t.Cache, Domains: r.texts(m, "allowed_domains")}
-		if m.get("blocked_domains") != nil {
-			r.fail("blocked_domains", "the target cannot leave out sites of its search")
-		}
-	case strings.HasPrefix(kind, "tool_search_"):
-		return // all tools are there without it
-	default:
-		r.fail("type", "the target has no tool %q", kind)
-	}
-	q.Tools = append(q.Tools, t)
-}
-
-func (r *reader) messagesChoice(m members) (c Choice) {
-	r.inside(m, "tool_choice", func(m members) {
-		if m == nil {
-			return
-		}
-		switch kind := r.text(m, "type"); kind {
-		case "auto":
-			c.Mode = ChoiceAuto
-		case "any":
-			c.Mode = ChoiceRequired
-		case "tool":
-			c.Mode, c.Names = ChoiceTool, []string{r.needed(m, "name")}
-		case "none":
-			c.Mode = ChoiceNone
-		default:
-			r.fail("type", "%q is not a choice of tools", kind)
-		}
-		if one := r.boolean(m, "disable_parallel_tool_use"); one != nil {
-			parallel := !*one
-			c.Parallel = &parallel
-		}
-	})
-	return c
 }
 
 func (r *reader) messagesThinking(s *Settings, m members) {

@@ -11,13 +11,13 @@ func decodeResponses(r *reader, m members) *Request {
 			r.fail("include", "the target gives no log probabilities")
 		}
 	}
+	r.each(m, "tools", func(v raw) { r.responsesTool(q, r.object("", v), "") })
 	q.addSystem(appendText(nil, r.text(m, "instructions"))...)
 	if m.get("input").kind() == '"' {
 		q.add(User, appendText(nil, r.text(m, "input"))...)
 	} else {
 		r.each(m, "input", func(v raw) { r.responsesItem(q, r.object("", v)) })
 	}
-	r.each(m, "tools", func(v raw) { r.responsesTool(q, r.object("", v), "") })
 	q.Choice = r.openAIChoice(m)
 	s := &q.Settings
 	s.MaxTokens = r.integer(m, "max_output_tokens")
@@ -69,6 +69,12 @@ func (r *reader) responsesItem(q *Request, m members) {
 		q.add(Assistant, p)
 	case "additional_tools":
 		r.each(m, "tools", func(v raw) { r.responsesTool(q, r.object("", v), "") })
+	case "tool_search_call":
+		if id := r.text(m, "call_id"); id != "" { // else OpenAI searched
+			q.add(Assistant, Part{Kind: ToolCall, Call: &Call{ID: id, Name: toolSearch, Arguments: r.jsonObject(m, "arguments"), Search: true}})
+		}
+	case "tool_search_output":
+		r.foundTools(q, m)
 	case "web_search_call": // what the model made of it is in its text
 	case "item_reference":
 		r.fail("type", "the target does not keep what was said: send the item itself")
@@ -137,9 +143,9 @@ func (r *reader) responsesTool(q *Request, m members, namespace string) {
 	case "function":
 		t := r.function(m)
 		t.Namespace = namespace
-		q.Tools = append(q.Tools, t)
+		q.addTool(t)
 	case "custom":
-		q.Tools = append(q.Tools, Tool{
+		q.addTool(Tool{
 			Kind: Custom, Namespace: namespace, Name: r.needed(m, "name"), Description: r.text(m, "description"), Format: r.grammar(m),
 		})
 	case "namespace":
@@ -154,10 +160,45 @@ func (r *reader) responsesTool(q *Request, m members, namespace string) {
 		r.inside(m, "filters", func(m members) { t.Domains = r.texts(m, "allowed_domains") })
 		q.Tools = append(q.Tools, t)
 	case "tool_search":
-		if r.text(m, "execution") == "client" {
-			r.fail("execution", "the target cannot search the caller's tools")
+		if r.text(m, "execution") == "client" { // else all tools are there without it
+			q.addTool(Tool{Name: toolSearch, Description: r.text(m, "description"), Schema: r.schema(m), Search: true})
 		}
 	default:
 		r.fail("type", "the target has no tool %q", kind)
 	}
+}
+
+// toolSearch is what the caller's search for tools is called as a function. The item that
+// calls it has no name (https://platform.openai.com/docs/guides/tools-tool-search).
+const toolSearch = "tool_search"
+
+// foundTools reads what the caller's search found: the model can call it from there on. It
+// stands after the tools that were there, which keeps the prompt cache good for those.
+func (r *reader) foundTools(q *Request, m members) {
+	var found Request
+	var names []string
+	r.each(m, "tools", func(v raw) { r.responsesTool(&found, r.object("", v), "") })
+	for _, t := range found.Tools {
+		names = append(names, flatName(t.Namespace, t.Name))
+		q.addTool(t)
+	}
+	id := r.text(m, "call_id")
+	if id == "" {
+		return // OpenAI searched
+	}
+	text := "No tools were found."
+	if len(names) > 0 {
+		text = "These tools can be called: " + strings.Join(names, ", ")
+	}
+	q.add(User, Part{Kind: Result, Output: &Output{ID: id, Parts: []Part{{Kind: Text, Text: text}}}})
+}
+
+// addTool appends a tool, but one that is there already.
+func (q *Request) addTool(t Tool) {
+	for i := range q.Tools {
+		if q.Tools[i].Name == t.Name && q.Tools[i].Namespace == t.Namespace {
+			return
+		}
+	}
+	q.Tools = append(q.Tools, t)
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -38,6 +39,10 @@ func (e *messagesEncoder) conversation() {
 		turns = append([]Turn{{User, []Part{{Kind: Text, Text: "(The conversation begins.)"}}}}, turns...)
 	}
 	trimEnd(&turns[len(turns)-1])
+	if e.q.Settings.CacheKey != "" && !e.q.caches() {
+		last := &turns[len(turns)-1]
+		system, last.Parts = markEnd(system), markEnd(last.Parts)
+	}
 	if len(system) > 0 {
 		e.in("system", '[')
 		for i := range system {
@@ -50,6 +55,24 @@ func (e *messagesEncoder) conversation() {
 		e.turn(&turns[i])
 	}
 	e.close(']')
+}
+
+// markEnd makes the last part the end of what Anthropic caches. It caches nothing unless it
+// is told to, where OpenAI needs no telling; a request with a prompt_cache_key is one of
+// many that begin alike: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+func markEnd(parts []Part) []Part {
+	parts = slices.Clone(parts) // some are the request's, which does not change
+	if n := len(parts); n > 0 {
+		parts[n-1].Cache = []byte(`{"type":"ephemeral"}`)
+	}
+	return parts
+}
+
+// caches reports whether the caller says itself what is to be cached.
+func (q *Request) caches() bool {
+	marked := func(p Part) bool { return p.Cache != nil }
+	return slices.ContainsFunc(q.System, marked) || slices.ContainsFunc(q.Tools, func(t Tool) bool { return t.Cache != nil }) ||
+		slices.ContainsFunc(q.Turns, func(t Turn) bool { return slices.ContainsFunc(t.Parts, marked) })
 }
 
 // trimEnd: an answer that the caller began must not end in white space. The turn's

@@ -65,6 +65,7 @@ func wireID(id string) string {
 type original struct {
 	namespace, name string
 	custom          bool // it takes text, and crossed as a function with one field
+	search          bool // it is the caller's search for tools
 }
 
 // originals maps the names that crossed to what the caller knows, where they differ.
@@ -75,8 +76,8 @@ func (q *Request) originals(to Dialect) map[string]original {
 		if t.Kind == WebSearch {
 			continue
 		}
-		o := original{t.Namespace, t.Name, t.Kind == Custom && to != Responses}
-		if flat := flatName(t.Namespace, t.Name); flat != t.Name || o.custom {
+		o := original{t.Namespace, t.Name, t.Kind == Custom && to != Responses, t.Search}
+		if flat := flatName(t.Namespace, t.Name); flat != t.Name || o.custom || o.search {
 			if names == nil {
 				names = map[string]original{}
 			}
@@ -93,7 +94,7 @@ func (c *Call) restore(names map[string]original) (wrapped bool) {
 		return false
 	}
 	wrapped = o.custom && !c.Custom
-	c.Namespace, c.Name, c.Custom = o.namespace, o.name, c.Custom || o.custom
+	c.Namespace, c.Name, c.Custom, c.Search = o.namespace, o.name, c.Custom || o.custom, o.search
 	return wrapped
 }
 

@@ -86,6 +86,7 @@ type Call struct {
 	Name      string
 	Arguments string // JSON text of an object; for Custom any text
 	Custom    bool   // a tool that takes text, not JSON
+	Search    bool   // of the caller's own search for tools
 }
 
 // Output is what a tool said to a call.
@@ -117,6 +118,9 @@ type Tool struct {
 	Format      json.RawMessage // of a Custom tool: its grammar
 	Cache       json.RawMessage
 	Domains     []string // of WebSearch: only these, or nil
+	// Search: the caller looks for more tools itself (OpenAI's tool_search). For other
+	// dialects it is a function like others; only the items that call it differ.
+	Search bool
 }
 
 // ChoiceMode is which tools the model may or must call.

@@ -68,6 +68,8 @@ type reader struct {
 	// call's arguments; Answer.settle looks at them.
 	answer bool
 	found  []member // backs the members of all objects that were read
+	// changes are what a request's conversation says of its tools, in order.
+	changes []toolChange
 }
 
 // again makes the reader ready for another document. What the last one gave is void.

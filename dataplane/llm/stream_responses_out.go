@@ -88,8 +88,15 @@ func (w *responsesWriter) streamed() (name, field string) {
 	return "response.output_text", "text"
 }
 
+// whole reports whether the part is told by its item only: of a search for tools there
+// are no events between its start and its end.
+func (w *responsesWriter) whole() bool { return w.opens.Kind == ToolCall && w.opens.Call.Search }
+
 func (w *responsesWriter) grow(text string) {
 	w.text = append(w.text, text...)
+	if w.whole() {
+		return
+	}
 	name, _ := w.streamed()
 	w.event(name + ".delta")
 	w.where()
@@ -107,15 +114,9 @@ func (w *responsesWriter) noLogprobs() {
 
 func (w *responsesWriter) shut() {
 	text := string(w.text)
-	name, field := w.streamed()
-	w.event(name + ".done")
-	w.where()
-	if w.opens.Kind == ToolCall && !w.opens.Call.Custom {
-		w.str("name", w.opens.Call.Name)
+	if !w.whole() {
+		w.textDone(text)
 	}
-	w.str(field, text)
-	w.noLogprobs()
-	w.done()
 	switch w.opens.Kind {
 	case ToolCall:
 		call := *w.opens.Call
@@ -128,6 +129,18 @@ func (w *responsesWriter) shut() {
 	}
 	w.opens.Text = text
 	w.itemDone()
+}
+
+func (w *responsesWriter) textDone(text string) {
+	name, field := w.streamed()
+	w.event(name + ".done")
+	w.where()
+	if w.opens.Kind == ToolCall && !w.opens.Call.Custom {
+		w.str("name", w.opens.Call.Name)
+	}
+	w.str(field, text)
+	w.noLogprobs()
+	w.done()
 }
 
 func (w *responsesWriter) itemDone() {

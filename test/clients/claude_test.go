@@ -40,9 +40,10 @@ func claude(t *testing.T, e *env.Env, key, token string) *tool {
 // said is the last word of a run of Claude Code.
 type said struct {
 	outcome
-	IsError bool   `json:"is_error"`
-	Result  string `json:"result"`
-	Status  int    `json:"api_error_status"`
+	IsError  bool   `json:"is_error"`
+	Result   string `json:"result"`
+	Status   int    `json:"api_error_status"`
+	thoughts []string
 }
 
 // ask runs `claude -p` and reads the result at the end of what it prints.
@@ -50,11 +51,22 @@ func (c *tool) askClaude(t *testing.T, args ...string) said {
 	t.Helper()
 	out := said{outcome: c.run(t, append([]string{"-p", "--output-format", "stream-json", "--verbose"}, args...)...)}
 	for line := range strings.Lines(out.stdout) {
-		var kind struct{ Type string }
-		if err := json.Unmarshal([]byte(line), &kind); err != nil {
+		var event struct {
+			Type    string
+			Message struct{ Content json.RawMessage } // a text, or a list of blocks
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			t.Fatalf("claude printed no JSON: %v in %s", err, out)
 		}
-		if kind.Type == "result" {
+		var blocks []struct{ Thinking string }
+		if event.Type == "assistant" && json.Unmarshal(event.Message.Content, &blocks) == nil {
+			for _, b := range blocks {
+				if b.Thinking != "" {
+					out.thoughts = append(out.thoughts, b.Thinking)
+				}
+			}
+		}
+		if event.Type == "result" {
 			if err := json.Unmarshal([]byte(line), &out); err != nil {
 				t.Fatal(err)
 			}
@@ -63,6 +75,37 @@ func (c *tool) askClaude(t *testing.T, args ...string) said {
 	}
 	t.Fatalf("claude printed no result: %s", out)
 	return out
+}
+
+func readCall(t *testing.T, path string) *provider.ToolCall {
+	return call(t, "Read", map[string]any{"file_path": path})
+}
+
+var claudeCLI = &cli{
+	dialect: messagesPath, route: claudeRoute,
+	start: func(t *testing.T, e *env.Env, key string) *tool { return claude(t, e, key, "") },
+	ask: func(t *testing.T, c *tool, model, prompt string, args ...string) reply {
+		out := c.askClaude(t, append(args, "--model", model, prompt)...)
+		got := reply{outcome: out.outcome, words: out.Result, thoughts: out.thoughts}
+		if out.IsError {
+			got.words, got.failure = "", out.Result
+		}
+		return got
+	},
+	read: readCall, look: readCall,
+	ways: []way{
+		{name: "Native", first: claudeModel},
+		{name: "Chat", first: gptModel},
+		{name: "Responses", first: thinkingGPT},
+		{name: "Failover", first: claudeModel, then: gptModel, down: -1},
+		{name: "Returns", first: claudeModel, then: thinkingGPT, down: 1},
+		{name: "ToNative", first: llamaModel, then: claudeModel, down: -1},
+	},
+}
+
+func TestClaudeCode(t *testing.T) {
+	t.Parallel()
+	tellScenarios(t, claudeCLI)
 }
 
 // answered fails the test unless the person got the answer of a model.

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,20 +60,10 @@ func planToken(t *testing.T, who string) string {
 	return encode([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + encode(claims) + "." + canary + "xx"
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // told is what a run of Codex said to its user.
 type told struct {
 	outcome
-	messages, errors []string
+	messages, thoughts, errors []string
 }
 
 // askCodex runs `codex exec --json`. What Codex does beside its work it does with
@@ -98,6 +87,8 @@ func (c *tool) askCodex(t *testing.T, args ...string) told {
 		switch {
 		case event.Item.Type == "agent_message":
 			out.messages = append(out.messages, event.Item.Text)
+		case event.Item.Type == "reasoning":
+			out.thoughts = append(out.thoughts, event.Item.Text)
 		case event.Type == "error":
 			out.errors = append(out.errors, event.Message)
 		case event.Type == "turn.failed":
@@ -105,6 +96,34 @@ func (c *tool) askCodex(t *testing.T, args ...string) told {
 		}
 	}
 	return out
+}
+
+var codexCLI = &cli{
+	dialect: responsesPath, route: codexRoute,
+	start: func(t *testing.T, e *env.Env, key string) *tool { return codex(t, e, key, "") },
+	ask: func(t *testing.T, c *tool, model, prompt string, args ...string) reply {
+		out := c.askCodex(t, append(args, "--model", model, prompt)...)
+		return reply{out.outcome, strings.Join(out.messages[max(0, len(out.messages)-1):], ""), out.thoughts, strings.Join(out.errors, "\n")}
+	},
+	read: func(t *testing.T, path string) *provider.ToolCall {
+		return call(t, "exec_command", map[string]any{"cmd": "cat " + path})
+	},
+	look: func(t *testing.T, path string) *provider.ToolCall {
+		return call(t, "view_image", map[string]any{"path": path})
+	},
+	ways: []way{
+		{name: "Native", first: thinkingGPT},
+		{name: "Messages", first: claudeModel},
+		{name: "Chat", first: llamaModel, args: []string{"-c", `web_search="disabled"`}},
+		{name: "Failover", first: thinkingGPT, then: claudeModel, down: -1},
+		{name: "Returns", first: thinkingGPT, then: claudeModel, down: 1},
+		{name: "ToNative", first: claudeModel, then: thinkingGPT, down: -1},
+	},
+}
+
+func TestCodex(t *testing.T) {
+	t.Parallel()
+	tellScenarios(t, codexCLI)
 }
 
 // answered fails the test unless the person got the answer of a model, last.

@@ -59,6 +59,11 @@ type Behavior struct {
 	EventDelay time.Duration `json:"-"`
 	// Tokens is the number of words of the answer: of content deltas in a stream.
 	Tokens int `json:"tokens,omitempty"`
+	// Says is what the model says in place of words of its own; Tokens does not count then.
+	Says string `json:"says,omitempty"`
+	// Thinks is what it thinks before: in reasoning_content, as DeepSeek and others write
+	// it, in a thinking block, or in a reasoning item's summary.
+	Thinks string `json:"thinks,omitempty"`
 	// Tool is a call of the caller's tool after the words, with which the answer ends.
 	Tool *ToolCall `json:"tool,omitempty"`
 	// Usage overrides the usage that is reported.

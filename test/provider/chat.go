@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,6 +46,9 @@ func (chat) parse(body []byte) (call, *fault) {
 		} `json:"stream_options"`
 		MaxTokens           int `json:"max_tokens"`
 		MaxCompletionTokens int `json:"max_completion_tokens"`
+
+		Tools  []json.RawMessage `json:"tools"`
+		Effort string            `json:"reasoning_effort"`
 	}
 	refuse := func(param, format string, args ...any) (call, *fault) {
 		return call{model: in.Model, stream: in.Stream}, &fault{status: 400, typ: "invalid_request_error", param: param, message: fmt.Sprintf(format, args...)}
@@ -59,6 +64,9 @@ func (chat) parse(body []byte) (call, *fault) {
 	}
 	if in.StreamOptions != nil && !in.Stream {
 		return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+	}
+	if len(in.Tools) > 0 && in.Effort != "none" && thinksInResponses(in.Model) {
+		return refuse("reasoning_effort", "Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", in.Model)
 	}
 	c := call{model: in.Model, stream: in.Stream, promptTokens: estimateTokens(body)}
 	c.includeUsage = in.StreamOptions != nil && in.StreamOptions.IncludeUsage
@@ -79,6 +87,12 @@ func (chat) parse(body []byte) (call, *fault) {
 		asked = len(m.ToolCalls) > 0 || (asked && m.Role == "tool")
 	}
 	return c, nil
+}
+
+// thinksInResponses: from gpt-5.4 on OpenAI's models, which think unless they are told not
+// to, take no tools in chat completions while they do.
+func thinksInResponses(model string) bool {
+	return slices.ContainsFunc([]string{"gpt-5.4", "gpt-5.5", "gpt-5.6"}, func(p string) bool { return strings.HasPrefix(model, p) })
 }
 
 type chatUsage struct {
@@ -117,6 +131,7 @@ type chatDelta struct {
 	Role    string  `json:"role,omitempty"`
 	Content *string `json:"content,omitempty"`
 
+	Reasoning string            `json:"reasoning_content,omitempty"`
 	ToolCalls []json.RawMessage `json:"tool_calls,omitempty"`
 }
 
@@ -165,6 +180,9 @@ func (t *toolUse) deltas() (list []*chatDelta) {
 
 func (chat) document(c call, a answer) any {
 	message := []any{"role", "assistant", "content", a.text(), "refusal", nil, "annotations", []any{}}
+	if len(a.thoughts) > 0 {
+		message = append(message, "reasoning_content", a.thought())
+	}
 	if a.tool != nil {
 		message = append(message, "tool_calls", a.tool.calls())
 	}
@@ -191,6 +209,9 @@ func (chat) stream(c call, a answer) []event {
 		none = json.RawMessage("null")
 	}
 	events := []event{chunk(opening, none, chatChoice{Delta: &chatDelta{Role: "assistant", Content: new("")}})}
+	for _, word := range a.thoughts {
+		events = append(events, chunk(content, none, chatChoice{Delta: &chatDelta{Reasoning: word}}))
+	}
 	for _, word := range a.words {
 		events = append(events, chunk(content, none, chatChoice{Delta: &chatDelta{Content: &word}}))
 	}

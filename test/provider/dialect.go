@@ -44,13 +44,15 @@ type call struct {
 type answer struct {
 	id        string
 	created   time.Time
+	thoughts  []string // before the words; like them, each with the blank before it
 	words     []string // each with the blank before it
 	truncated bool     // by the caller's token limit
 	tool      *toolUse // after the words
 	usage     Usage
 }
 
-func (a answer) text() string { return strings.Join(a.words, "") }
+func (a answer) text() string    { return strings.Join(a.words, "") }
+func (a answer) thought() string { return strings.Join(a.thoughts, "") }
 
 // toolUse is a tool call as it is answered.
 type toolUse struct {
@@ -142,7 +144,14 @@ func compose(c call, b Behavior, now time.Time) answer {
 		}
 		words = words[:b.Tokens]
 	}
+	spaced(words)
+	if b.Says != "" {
+		words = strings.SplitAfter(b.Says, " ")
+	}
 	a := answer{id: rand.Text(), created: now, words: words}
+	if b.Thinks != "" {
+		a.thoughts = strings.SplitAfter(b.Thinks, " ")
+	}
 	if c.maxTokens > 0 && c.maxTokens < len(words) {
 		a.words, a.truncated = words[:c.maxTokens], true
 	}
@@ -152,14 +161,18 @@ func compose(c call, b Behavior, now time.Time) answer {
 			a.tool.input = json.RawMessage("{}")
 		}
 	}
-	for i := 1; i < len(a.words); i++ {
-		a.words[i] = " " + a.words[i]
-	}
-	a.usage = Usage{Input: c.promptTokens, Output: len(a.words)}
+	a.usage = Usage{Input: c.promptTokens, Output: len(a.thoughts) + len(a.words), Reasoning: len(a.thoughts)}
 	if b.Usage != nil {
 		a.usage = *b.Usage
 	}
 	return a
+}
+
+// spaced puts a blank before each word but the first.
+func spaced(words []string) {
+	for i := 1; i < len(words); i++ {
+		words[i] = " " + words[i]
+	}
 }
 
 // text reads a content field: a string, or an array of parts of which the text ones

@@ -81,6 +81,9 @@ func (messages) parse(body []byte) (call, *fault) {
 		if m.Role == "user" && m.Content.text != "" {
 			c.userText = m.Content.text
 		}
+		if m.Content.forged {
+			return refuse("messages.%d.content.0: Invalid `signature` in `thinking` block", i)
+		}
 		if missing := unanswered(in.Messages, i); missing != "" {
 			return refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
 				"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, missing)
@@ -94,6 +97,7 @@ type blocks struct {
 	text    string
 	uses    []string // ids of tool_use blocks
 	results []string // tool_use ids of tool_result blocks
+	forged  bool     // a thought that this provider did not sign
 }
 
 func (c *blocks) UnmarshalJSON(raw []byte) error {
@@ -106,6 +110,7 @@ func (c *blocks) UnmarshalJSON(raw []byte) error {
 		Type      string `json:"type"`
 		ID        string `json:"id"`
 		ToolUseID string `json:"tool_use_id"`
+		Signature string `json:"signature"`
 	}
 	if json.Unmarshal(raw, &list) != nil {
 		return nil // a plain string
@@ -116,6 +121,8 @@ func (c *blocks) UnmarshalJSON(raw []byte) error {
 			c.uses = append(c.uses, block.ID)
 		case "tool_result":
 			c.results = append(c.results, block.ToolUseID)
+		case "thinking":
+			c.forged = c.forged || !strings.HasPrefix(block.Signature, signed)
 		}
 	}
 	return nil
@@ -175,7 +182,11 @@ func stopReason(a answer) *string {
 }
 
 func (messages) document(c call, a answer) any {
-	blocks := []json.RawMessage{object("type", "text", "text", a.text())}
+	var blocks []json.RawMessage
+	if len(a.thoughts) > 0 {
+		blocks = append(blocks, object("type", "thinking", "thinking", a.thought(), "signature", a.signature()))
+	}
+	blocks = append(blocks, object("type", "text", "text", a.text()))
 	if a.tool != nil {
 		blocks = append(blocks, a.tool.block(a.tool.input))
 	}
@@ -191,6 +202,21 @@ func (t *toolUse) block(input json.RawMessage) json.RawMessage {
 	return object("type", "tool_use", "id", "toolu_"+t.id, "name", t.name, "input", input)
 }
 
+// signed begins every signature that this provider gives out; it knows no others.
+const signed = "c2lnbmVk"
+
+func (a answer) signature() string { return signed + a.id }
+
+// thinking is the block of thoughts in a stream.
+func (a answer) thinking() []event {
+	events := []event{typed(opening, "content_block_start", "index", 0, "content_block", object("type", "thinking", "thinking", "", "signature", ""))}
+	for _, word := range a.thoughts {
+		events = append(events, typed(content, "content_block_delta", "index", 0, "delta", object("type", "thinking_delta", "thinking", word)))
+	}
+	return append(events, typed(content, "content_block_delta", "index", 0, "delta", object("type", "signature_delta", "signature", a.signature())),
+		typed(content, "content_block_stop", "index", 0))
+}
+
 // typed is an event whose data names it too.
 func typed(p place, name string, rest ...any) event {
 	return newEvent(p, name, object(append([]any{"type", name}, rest...)...))
@@ -204,18 +230,21 @@ func (messages) stream(c call, a answer) []event {
 	events := []event{
 		typed(opening, "message_start", "message", start),
 		typed(opening, "ping"),
-		typed(opening, "content_block_start", "index", 0, "content_block", object("type", "text", "text", "")),
 	}
+	last, where := 0, opening
+	if len(a.thoughts) > 0 {
+		events, last, where = append(events, a.thinking()...), 1, content
+	}
+	events = append(events, typed(where, "content_block_start", "index", last, "content_block", object("type", "text", "text", "")))
 	for _, word := range a.words {
-		events = append(events, typed(content, "content_block_delta", "index", 0, "delta", object("type", "text_delta", "text", word)))
+		events = append(events, typed(content, "content_block_delta", "index", last, "delta", object("type", "text_delta", "text", word)))
 	}
-	last := 0
 	if a.tool != nil {
-		last = 1
-		events = append(events, typed(content, "content_block_stop", "index", 0),
-			typed(content, "content_block_start", "index", 1, "content_block", a.tool.block(json.RawMessage("{}"))))
+		events = append(events, typed(content, "content_block_stop", "index", last),
+			typed(content, "content_block_start", "index", last+1, "content_block", a.tool.block(json.RawMessage("{}"))))
+		last++
 		for _, part := range a.tool.parts() {
-			events = append(events, typed(content, "content_block_delta", "index", 1, "delta", object("type", "input_json_delta", "partial_json", part)))
+			events = append(events, typed(content, "content_block_delta", "index", last, "delta", object("type", "input_json_delta", "partial_json", part)))
 		}
 	}
 	return append(events,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type inItem struct {
 	Role    string  `json:"role"`
 	Content inParts `json:"content"`
 	CallID  string  `json:"call_id"`
+	Sealed  string  `json:"encrypted_content"`
 }
 
 // input is a text or a list of items.
@@ -104,6 +106,10 @@ func (responses) parse(body []byte) (call, *fault) {
 			if item.Role == "user" {
 				c.userText = string(item.Content)
 			}
+		case "reasoning":
+			if item.Sealed != "" && !strings.HasPrefix(item.Sealed, signed) {
+				return refuse(fmt.Sprintf("input[%d]", i), "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.")
+			}
 		case "function_call", "custom_tool_call":
 			calls = append(calls, item.CallID)
 		case "function_call_output", "custom_tool_call_output":
@@ -152,7 +158,11 @@ func (responses) end(c call, a answer) (document json.RawMessage, name string) {
 	if a.truncated {
 		status, details = "incomplete", object("reason", "max_output_tokens")
 	}
-	output := []any{outputMessage(a, status, outputText(a.text()))}
+	var output []any
+	if len(a.thoughts) > 0 {
+		output = append(output, a.reasoning(a.thought()))
+	}
+	output = append(output, outputMessage(a, status, outputText(a.text())))
 	if a.tool != nil {
 		output = append(output, a.tool.item("completed", string(a.tool.input)))
 	}
@@ -170,11 +180,16 @@ func (d responses) stream(c call, a answer) []event {
 		events = append(events, newEvent(p, name, object(append([]any{"type", name, "sequence_number", len(events)}, rest...)...)))
 	}
 	begun := response(c, a, "in_progress", []any{}, "error", nil, "incomplete_details", nil, "usage", nil)
-	at := []any{"item_id", "msg_" + a.id, "output_index", 0, "content_index", 0}
 	add(opening, "response.created", "response", begun)
 	add(opening, "response.in_progress", "response", begun)
-	add(opening, "response.output_item.added", "output_index", 0, "item", outputMessage(a, "in_progress"))
-	add(opening, "response.content_part.added", append(at, "part", outputText(""))...)
+	index, where := 0, opening
+	if len(a.thoughts) > 0 {
+		index, where = 1, content
+		a.think(add)
+	}
+	at := []any{"item_id", "msg_" + a.id, "output_index", index, "content_index", 0}
+	add(where, "response.output_item.added", "output_index", index, "item", outputMessage(a, "in_progress"))
+	add(where, "response.content_part.added", append(at, "part", outputText(""))...)
 	for _, word := range a.words {
 		add(content, "response.output_text.delta", append(at[:6:6], "delta", word, "logprobs", []any{})...)
 	}
@@ -184,9 +199,9 @@ func (d responses) stream(c call, a answer) []event {
 	}
 	add(end, "response.output_text.done", append(at[:6:6], "text", a.text(), "logprobs", []any{})...)
 	add(end, "response.content_part.done", append(at[:6:6], "part", outputText(a.text()))...)
-	add(end, "response.output_item.done", "output_index", 0, "item", outputMessage(a, "completed", outputText(a.text())))
+	add(end, "response.output_item.done", "output_index", index, "item", outputMessage(a, "completed", outputText(a.text())))
 	if a.tool != nil {
-		a.tool.stream(add)
+		a.tool.stream(add, index+1)
 	}
 	document, name := d.end(c, a)
 	add(closing, name, "response", document)
@@ -194,14 +209,36 @@ func (d responses) stream(c call, a answer) []event {
 }
 
 // stream adds a tool call's events after those of the text.
-func (t *toolUse) stream(add func(p place, name string, rest ...any)) {
-	at := []any{"item_id", "fc_" + t.id, "output_index", 1}
-	add(content, "response.output_item.added", "output_index", 1, "item", t.item("in_progress", ""))
+func (t *toolUse) stream(add func(p place, name string, rest ...any), index int) {
+	at := []any{"item_id", "fc_" + t.id, "output_index", index}
+	add(content, "response.output_item.added", "output_index", index, "item", t.item("in_progress", ""))
 	for _, part := range t.parts() {
 		add(content, "response.function_call_arguments.delta", append(at[:4:4], "delta", part)...)
 	}
 	add(closing, "response.function_call_arguments.done", append(at[:4:4], "arguments", string(t.input))...)
-	add(closing, "response.output_item.done", "output_index", 1, "item", t.item("completed", string(t.input)))
+	add(closing, "response.output_item.done", "output_index", index, "item", t.item("completed", string(t.input)))
+}
+
+// reasoning is what a model thought, as an item: readable in parts, and encrypted.
+func (a answer) reasoning(summary string) json.RawMessage {
+	parts := []any{}
+	if summary != "" {
+		parts = append(parts, object("type", "summary_text", "text", summary))
+	}
+	return object("id", "rs_"+a.id, "type", "reasoning", "summary", parts, "encrypted_content", signed+a.id)
+}
+
+// think adds the events of a reasoning item.
+func (a answer) think(add func(p place, name string, rest ...any)) {
+	at := []any{"item_id", "rs_" + a.id, "output_index", 0, "summary_index", 0}
+	add(opening, "response.output_item.added", "output_index", 0, "item", a.reasoning(""))
+	add(opening, "response.reasoning_summary_part.added", append(at[:6:6], "part", object("type", "summary_text", "text", ""))...)
+	for _, word := range a.thoughts {
+		add(content, "response.reasoning_summary_text.delta", append(at[:6:6], "delta", word)...)
+	}
+	add(content, "response.reasoning_summary_text.done", append(at[:6:6], "text", a.thought())...)
+	add(content, "response.reasoning_summary_part.done", append(at[:6:6], "part", object("type", "summary_text", "text", a.thought()))...)
+	add(content, "response.output_item.done", "output_index", 0, "item", a.reasoning(a.thought()))
 }
 
 // responsesFaults are chat's but for how a stream says that a model is overloaded.
