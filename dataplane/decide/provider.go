@@ -166,9 +166,11 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 
 // Model is what is known of the target's model where a request is translated for it.
 func (t *Target) Model() llm.Model {
-	m := llm.KnownModel(t.UpstreamModel)
-	m.Caches = t.Provider.Base != nil && t.Provider.Base.Hostname() == "openrouter.ai"
-	return m
+	host := ""
+	if t.Provider.Base != nil {
+		host = t.Provider.Base.Hostname()
+	}
+	return llm.KnownModel(t.UpstreamModel).At(t.Provider.Family, host)
 }
 
 // modelAPIFamily is which API a custom endpoint has.

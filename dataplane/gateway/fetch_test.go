@@ -64,13 +64,19 @@ func TestFetchingIsPartOfTheTry(t *testing.T) {
 	t.Parallel()
 	first := node.Mapping{RequestTimeoutSecs: new(7), StreamIdleTimeoutSecs: new(5), Cooldown: untouched}
 	for stream, limit := range map[bool]time.Duration{false: 7 * time.Second, true: 5 * time.Second} {
-		fetching(t, 3*time.Second, pair(first), func(t *testing.T, b *bed, fetched *atomic.Int32) {
+		targets := pair(first)
+		targets[1].RequestTimeoutSecs, targets[1].StreamIdleTimeoutSecs = new(4), new(4)
+		fetching(t, 3*time.Second, targets, func(t *testing.T, b *bed, fetched *atomic.Int32) {
 			b.on("first", func(c *call) { c.hang() })
+			b.on("second", func(c *call) {
+				c.pause(3500 * time.Millisecond)
+				c.say(c.speaks.good("second", stream))
+			})
 			a, err := b.askAbout(t.Context(), stream)
 			if err != nil || a.status != http.StatusOK || a.header.Get("X-Bd-Provider-Failover-Count") != "1" || fetched.Load() != 1 {
 				t.Errorf("%v, status %d, fetched %d times: %s", err, a.status, fetched.Load(), a.body)
 			}
-			wantTook(t, a.took, limit)
+			wantTook(t, a.took, limit+3500*time.Millisecond)
 			wantTold(t, b, "first", decide.Timeout)
 		})
 	}

@@ -43,11 +43,13 @@ func (r *reader) chatAnswer(m members) (parts []Part) {
 	if text := r.reasoning(m); text != "" {
 		parts = append(parts, Part{Kind: Thinking, Text: text})
 	}
-	if m.get("content").kind() == '[' { // some providers answer in parts
-		parts = r.chatContent(m, parts)
-	} else if text := r.text(m, "content"); text != "" {
-		parts = append(parts, Part{Kind: Text, Text: text})
-	}
+	r.chatSaid(m, func(kind PartKind, text string) {
+		if n := len(parts); n > 0 && parts[n-1].Kind == kind {
+			parts[n-1].Text += text
+		} else if text != "" {
+			parts = append(parts, Part{Kind: kind, Text: text})
+		}
+	})
 	if text := r.text(m, "refusal"); text != "" {
 		parts = append(parts, Part{Kind: Refusal, Text: text})
 	}
@@ -55,6 +57,28 @@ func (r *reader) chatAnswer(m members) (parts []Part) {
 		parts = append(parts, Part{Kind: ToolCall, Call: r.chatCall(r.object("", v))})
 	})
 	return parts
+}
+
+// chatSaid gives what an answer's content says: a string, or where the provider answers in
+// parts the text and the thinking of each.
+// https://docs.mistral.ai/capabilities/reasoning (thinking comes as a part)
+func (r *reader) chatSaid(m members, each func(kind PartKind, text string)) {
+	if m.get("content").kind() != '[' {
+		each(Text, r.text(m, "content"))
+		return
+	}
+	r.each(m, "content", func(v raw) {
+		switch m := r.object("", v); r.text(m, "type") {
+		case "text":
+			each(Text, r.text(m, "text"))
+		case "thinking":
+			if m.get("thinking").kind() == '"' {
+				each(Thinking, r.text(m, "thinking"))
+				return
+			}
+			r.each(m, "thinking", func(v raw) { each(Thinking, r.text(r.object("", v), "text")) })
+		}
+	})
 }
 
 // reasoning reads what compatible providers call their models' thinking.

@@ -10,17 +10,23 @@ func encodeChat(q *Request, hop *Hop) ([]byte, error) {
 	w.str("model", e.m.Name)
 	w.in("messages", '[')
 	e.system(q.System)
-	for i := range q.Turns {
-		e.turn(&q.Turns[i])
+	turns := q.Turns
+	if e.m.Alternates {
+		turns = e.turns()
+	}
+	for i := range turns {
+		e.turn(&turns[i])
 	}
 	w.close(']')
 	e.tools()
 	e.settings()
 	if q.Stream {
 		w.bool("stream", true)
-		w.in("stream_options", '{')
-		w.bool("include_usage", true)
-		w.close('}')
+		if !e.m.NoStreamOptions {
+			w.in("stream_options", '{')
+			w.bool("include_usage", true)
+			w.close('}')
+		}
 	}
 	w.close('}')
 	return e.body()
@@ -216,9 +222,11 @@ func (e *chatEncoder) assistant(parts []Part) {
 	e.opt("refusal", refusal)
 	if calls > 0 {
 		e.in("tool_calls", '[')
+		signature := e.m.CallSignature // of the first call of a turn
 		for i := range parts {
 			if parts[i].Kind == ToolCall {
-				e.call(parts[i].Call)
+				e.call(parts[i].Call, signature)
+				signature = ""
 			}
 		}
 		e.close(']')
@@ -226,7 +234,7 @@ func (e *chatEncoder) assistant(parts []Part) {
 	e.close('}')
 }
 
-func (e *chatEncoder) call(c *Call) {
+func (e *chatEncoder) call(c *Call, signature string) {
 	e.open('{')
 	e.str("id", c.ID)
 	e.str("type", "function")
@@ -234,15 +242,29 @@ func (e *chatEncoder) call(c *Call) {
 	e.str("name", flatName(c.Namespace, c.Name))
 	e.str("arguments", c.wireArguments())
 	e.close('}')
+	if signature != "" {
+		e.in("extra_content", '{')
+		e.in("google", '{')
+		e.str("thought_signature", signature)
+		e.close('}')
+		e.close('}')
+	}
 	e.close('}')
 }
 
 func (e *chatEncoder) tools() {
-	if len(e.q.Tools) == 0 {
+	tools := e.q.Tools
+	if !e.m.Extras {
+		tools = e.q.allowedTools() // allowed_tools is OpenAI's own
+	}
+	if len(tools) == 0 {
 		return
 	}
+	if e.m.NoTools {
+		e.cannot("tools", "the target calls no tools")
+	}
 	e.in("tools", '[')
-	for _, t := range e.q.Tools {
+	for _, t := range tools {
 		switch t.Kind {
 		case WebSearch:
 			e.cannot("tools", "the target has no tool \""+t.Name+"\"")
@@ -274,7 +296,7 @@ func (e *chatEncoder) choice() {
 		e.in("tool_choice", '{')
 		e.namedFunction(e.q.toolNamed(c.Names[0]))
 		e.close('}')
-	case c.Names != nil:
+	case c.Names != nil && e.m.Extras:
 		e.in("tool_choice", '{')
 		e.str("type", "allowed_tools")
 		e.in("allowed_tools", '{')
@@ -325,12 +347,32 @@ func (e *chatEncoder) settings() {
 		}
 		e.close(']')
 	}
-	e.opt("reasoning_effort", e.m.openAIEffort(s.Think))
+	e.thinking(s.Think)
+	if s.Format != nil && s.Format.Schema != nil && e.m.NoSchemas {
+		e.cannot(e.formatField(), "the target keeps to no schema")
+	}
 	if s.Format != nil {
 		e.in("response_format", '{')
 		e.format(s.Format, true)
 		e.close('}')
 	}
-	e.opt("verbosity", s.Verbosity)
-	e.openAISettings(e.q, e.m)
+	e.sampling(s, e.m)
+	if e.m.Extras {
+		e.opt("verbosity", s.Verbosity)
+		e.extras(s)
+	}
+}
+
+// thinking writes how the model is told to think. DeepSeek's do unasked, and then want
+// what they thought before each call back, which did not cross: a conversation with calls
+// goes on without thinking.
+// https://api-docs.deepseek.com/guides/thinking_mode
+func (e *chatEncoder) thinking(t Think) {
+	if e.m.ThinkSwitch && (t.Mode == ThinkOff || e.q.calls()) {
+		e.in("thinking", '{')
+		e.str("type", "disabled")
+		e.close('}')
+		return
+	}
+	e.opt("reasoning_effort", e.m.openAIEffort(t))
 }

@@ -83,37 +83,6 @@ func trimEnd(t *Turn) {
 	}
 }
 
-// turns are the conversation without what does not cross, neighbours of one role made
-// one: Anthropic wants all results of one turn in one message. Instructions in the
-// middle become marked text of the user's, in place.
-func (e *messagesEncoder) turns() []Turn {
-	var turns []Turn
-	for _, t := range e.q.Turns {
-		var parts []Part
-		for _, p := range t.Parts {
-			if p.Kind == Thinking {
-				continue
-			}
-			if t.Role == System {
-				p.Text = "<system>\n" + p.Text + "\n</system>"
-			}
-			parts = append(parts, p)
-		}
-		if t.Role == System {
-			t.Role = User
-		}
-		if len(parts) == 0 {
-			continue
-		}
-		if n := len(turns); n > 0 && turns[n-1].Role == t.Role {
-			turns[n-1].Parts = append(turns[n-1].Parts, parts...)
-			continue
-		}
-		turns = append(turns, Turn{t.Role, parts})
-	}
-	return turns
-}
-
 func (e *messagesEncoder) turn(t *Turn) {
 	e.open('{')
 	role := "user"
@@ -252,6 +221,12 @@ func (e *messagesEncoder) thinking(s *Settings, limit int64) (thinks bool) {
 	asked = asked && s.Think.Mode != ThinkOff && !forced // Anthropic refuses to think before a forced call
 	effort := ""
 	switch {
+	case s.Think.Mode == ThinkOff && e.m.Off != "":
+		e.in("thinking", '{')
+		e.str("type", e.m.Off)
+		e.close('}')
+	case s.Think.Mode == ThinkOff && e.m.AlwaysThinks:
+		effort = e.m.effort("low")
 	case !asked:
 	case e.m.Reasoning == Adaptive:
 		thinks, effort = true, e.m.effort(word)
@@ -294,15 +269,11 @@ func (e *messagesEncoder) awaitsModel() bool {
 }
 
 func (e *messagesEncoder) outputConfig(f *Format, effort string) {
-	field := "response_format"
-	if e.q.From == Responses {
-		field = "text.format"
-	}
 	if f != nil && f.Schema == nil {
-		e.cannot(field, "messages has no JSON mode without a schema")
+		e.cannot(e.formatField(), "messages has no JSON mode without a schema")
 	}
 	if f != nil && e.m.NoSchemas {
-		e.cannot(field, "the target's model keeps to no schema")
+		e.cannot(e.formatField(), "the target's model keeps to no schema")
 	}
 	if f == nil && effort == "" {
 		return

@@ -32,13 +32,16 @@ func (w *writer) format(f *Format, nested bool) {
 	}
 }
 
-// openAISettings writes those that chat and responses have in common.
-func (w *writer) openAISettings(q *Request, m *Model) {
-	s := &q.Settings
+// sampling writes how freely the model chooses its words, where that can be said.
+func (w *writer) sampling(s *Settings, m *Model) {
 	if !m.NoSampling {
 		w.num("temperature", s.Temperature)
 		w.num("top_p", s.TopP)
 	}
+}
+
+// extras writes what is OpenAI's own: others refuse fields that they do not know.
+func (w *writer) extras(s *Settings) {
 	const maxUser = 64 // OpenAI refuses longer ones, and Claude Code's are
 	if len(s.User) <= maxUser {
 		w.opt("user", s.User)

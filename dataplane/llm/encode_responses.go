@@ -314,7 +314,8 @@ func (e *responsesEncoder) settings() {
 		e.opt("verbosity", s.Verbosity)
 		e.close('}')
 	}
-	e.openAISettings(e.q, e.m)
+	e.sampling(s, e.m)
+	e.extras(s)
 	// Left out it would be true here: nobody asked for the conversation to be kept.
 	e.bool("store", s.Store != nil && *s.Store)
 }

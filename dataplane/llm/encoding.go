@@ -75,3 +75,46 @@ func (e *encoding) media(p *Part) *Media {
 	}
 	return p.Media
 }
+
+// turns are the conversation without what does not cross, neighbours of one role made
+// one: Anthropic wants all results of one turn in one message, and some who speak chat want
+// the two sides to take turns. Instructions in the middle become marked text of the
+// user's, in place.
+func (e *encoding) turns() []Turn {
+	var turns []Turn
+	for _, t := range e.q.Turns {
+		var parts []Part
+		for _, p := range t.Parts {
+			if p.Kind == Thinking {
+				continue
+			}
+			if t.Role == System {
+				p.Text = "<system>\n" + p.Text + "\n</system>"
+			}
+			parts = append(parts, p)
+		}
+		if t.Role == System {
+			t.Role = User
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		if n := len(turns); n > 0 && turns[n-1].Role == t.Role {
+			turns[n-1].Parts = append(turns[n-1].Parts, parts...)
+			continue
+		}
+		turns = append(turns, Turn{t.Role, parts})
+	}
+	return turns
+}
+
+// formatField is where the caller wrote the format of the answer.
+func (e *encoding) formatField() string {
+	switch e.q.From {
+	case Responses:
+		return "text.format"
+	case Messages:
+		return "output_config.format"
+	}
+	return "response_format"
+}

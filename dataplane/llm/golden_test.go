@@ -170,13 +170,11 @@ func hopTo(to Dialect, models string) Hop {
 			name = model
 		}
 	}
-	m := KnownModel(name)
-	if strings.HasPrefix(name, "openrouter/") {
-		m.Caches = true
+	family := "openai"
+	if vendor, _, ok := strings.Cut(name, "/"); ok {
+		family = vendor
 	}
-	if strings.HasPrefix(name, "plain/") {
-		m.PlainText = true
-	}
+	m := KnownModel(name).At(family, "")
 	return Hop{To: to, Model: m, ID: "req1", Now: 1700000000}
 }
 

@@ -1,9 +1,6 @@
 package llm
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Reasoning is how a model is told to think.
 type Reasoning uint8
@@ -39,58 +36,32 @@ type Model struct {
 	Bytes bool
 	// PlainText: the target takes a text as one string only, not as a list of parts.
 	PlainText bool
-	// NoSchemas: messages models from before output_config.format and strict tools.
+	// NoSchemas: the target cannot be held to a schema: messages models from before
+	// output_config.format and strict tools, and who knows JSON mode only.
 	NoSchemas bool
 	// NoSampling: the model refuses temperature and top_p.
 	NoSampling bool
-}
+	// Off is the thinking.type by which a messages model that thinks unasked is told not
+	// to, or empty: it does not. AlwaysThinks: nothing keeps it from thinking.
+	Off          string
+	AlwaysThinks bool
 
-var claudeEfforts = []string{"low", "medium", "high", "max"}
+	// What follows is about who serves the model on chat, see At.
 
-// known are families of models by how their names begin; the longest that fits counts.
-// Sources: the vendors' model overviews.
-var known = map[string]Model{
-	"gpt-5":             {MaxOutput: 128000, Reasoning: ByEffort, Efforts: []string{"minimal", "low", "medium", "high"}, CompletionTokens: true, NoSampling: true},
-	"gpt-5.":            {MaxOutput: 128000, Reasoning: ByEffort, Efforts: []string{"none", "low", "medium", "high", "xhigh"}, CompletionTokens: true, NoSampling: true},
-	"gpt-5.1":           {MaxOutput: 128000, Reasoning: ByEffort, Efforts: []string{"none", "low", "medium", "high"}, CompletionTokens: true, NoSampling: true},
-	"gpt-4.1":           {MaxOutput: 32768},
-	"gpt-4o":            {MaxOutput: 16384},
-	"o1":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
-	"o3":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
-	"o4":                {MaxOutput: 100000, Reasoning: ByEffort, CompletionTokens: true, NoSampling: true},
-	"claude-":           {MaxOutput: 64000, Reasoning: Adaptive, Efforts: claudeEfforts}, // those to come
-	"claude-opus-4-":    {MaxOutput: 128000, Reasoning: Adaptive, Efforts: claudeEfforts},
-	"claude-opus-4-5":   {MaxOutput: 64000, Reasoning: ByBudget},
-	"claude-opus-4-1":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-opus-4-0":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-opus-4-2":   {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true}, // dated: 20250514
-	"claude-opus-4@":    {MaxOutput: 32000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-sonnet-4-5": {MaxOutput: 64000, Reasoning: ByBudget},
-	"claude-sonnet-4-0": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-sonnet-4-2": {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-sonnet-4@":  {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-haiku-4-5":  {MaxOutput: 64000, Reasoning: ByBudget},
-	"claude-3-7":        {MaxOutput: 64000, Reasoning: ByBudget, NoSchemas: true},
-	"claude-3-5":        {MaxOutput: 8192, NoSchemas: true},
-	"claude-3-":         {MaxOutput: 4096, NoSchemas: true},
-}
-
-// KnownModel is what is known of a model by its name alone, where no table of the
-// operator's says it. A prefix up to the last '/' or "anthropic." is not looked at.
-func KnownModel(name string) Model {
-	short := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
-	if _, after, found := strings.Cut(short, "anthropic."); found {
-		short = after
-	}
-	best := ""
-	for prefix := range known {
-		if strings.HasPrefix(short, prefix) && len(prefix) > len(best) {
-			best = prefix
-		}
-	}
-	m := known[best]
-	m.Name = name
-	return m
+	// Extras: the target takes what is OpenAI's own (user, metadata, prompt_cache_key,
+	// service_tier, verbosity, allowed_tools).
+	Extras bool
+	// NoStreamOptions: the target refuses stream_options, and sends usage unasked.
+	NoStreamOptions bool
+	// NoTools: the target calls no tools.
+	NoTools bool
+	// Alternates: after the leading instructions user and assistant must take turns.
+	Alternates bool
+	// ThinkSwitch: the model thinks unless thinking.type says disabled (DeepSeek).
+	ThinkSwitch bool
+	// CallSignature stands for the model's own signature of a call that another model
+	// made (Gemini).
+	CallSignature string
 }
 
 // effortOrder is every effort there is, from the least.

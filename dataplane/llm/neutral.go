@@ -232,6 +232,18 @@ type Answer struct {
 	Usage    Usage
 }
 
+// calls reports whether the model called tools before.
+func (r *Request) calls() bool {
+	for i := range r.Turns {
+		for j := range r.Turns[i].Parts {
+			if r.Turns[i].Parts[j].Kind == ToolCall {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // add appends to the last turn, if it has the role, or begins one.
 func (r *Request) add(role Role, parts ...Part) {
 	if n := len(r.Turns); n > 0 && r.Turns[n-1].Role == role && role != System {

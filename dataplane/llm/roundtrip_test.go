@@ -96,7 +96,7 @@ func someRequest(t *rapid.T) *Request {
 }
 
 func roundHop(to Dialect) Hop {
-	m := Model{Name: "m", Reasoning: ByEffort}
+	m := Model{Name: "m", Reasoning: ByEffort, Extras: true}
 	if to == Messages {
 		m.Reasoning = Adaptive
 	}

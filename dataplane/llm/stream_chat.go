@@ -82,7 +82,7 @@ func (d *chatReader) chunk(r *reader, m members, to *sequence) {
 
 func (d *chatReader) delta(r *reader, m members, to *sequence) {
 	d.grow(Thinking, r.reasoning(m), to)
-	d.grow(Text, r.text(m, "content"), to)
+	r.chatSaid(m, func(kind PartKind, text string) { d.grow(kind, text, to) })
 	d.grow(Refusal, r.text(m, "refusal"), to)
 	r.each(m, "tool_calls", func(v raw) { d.call(r, r.object("", v), to) })
 }

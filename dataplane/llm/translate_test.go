@@ -101,26 +101,6 @@ func TestNothingKnownOfTheModel(t *testing.T) {
 	}
 }
 
-func TestModelTable(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]Model{
-		"gpt-5-mini":                 {MaxOutput: 128000, Reasoning: ByEffort},
-		"gpt-5.3-codex":              {MaxOutput: 128000, Reasoning: ByEffort},
-		"openai/gpt-4o-mini":         {MaxOutput: 16384},
-		"claude-opus-4-6-20260101":   {MaxOutput: 128000, Reasoning: Adaptive},
-		"us.anthropic.claude-3-opus": {MaxOutput: 4096},
-		"Claude-Sonnet-4-20250514":   {MaxOutput: 64000, Reasoning: ByBudget},
-		"llama-4":                    {},
-		"claude-opus-4-7":            {MaxOutput: 128000, Reasoning: Adaptive},
-		"claude-fable-6":             {MaxOutput: 64000, Reasoning: Adaptive},
-	} {
-		got := KnownModel(name)
-		if got.Name != name || got.MaxOutput != want.MaxOutput || got.Reasoning != want.Reasoning {
-			t.Errorf("%s: got %+v", name, got)
-		}
-	}
-}
-
 func TestEffortIsTheNearestLower(t *testing.T) {
 	t.Parallel()
 	m := Model{Efforts: []string{"none", "low", "medium", "high"}}

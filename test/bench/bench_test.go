@@ -100,7 +100,7 @@ func newFakeAPI() http.Handler {
 		if r.Header.Get("Anthropic-Version") == "" {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_, _ = w.Write(completion())
+		newUpstream().ServeHTTP(w, r) // which speaks messages, as a gateway would
 	})
 	return mux
 }
@@ -149,7 +149,7 @@ func (f *fakeAPI) mapping(w http.ResponseWriter, r *http.Request) {
 }
 
 var tinySize = size{
-	json: 100, prompt64K: 20, prompt1M: 4, translated: 20, fast: 4, failing: 40,
+	json: 100, prompt64K: 20, prompt1M: 4, translated: 20, agent: 20, fast: 4, failing: 40,
 	slow: 100 * time.Millisecond, quick: 100 * time.Millisecond, open: []int{20},
 }
 
@@ -189,7 +189,7 @@ func TestWholeRun(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
 	}
-	if d := res.damage(spillway); d.Streams != 20+2*(20+4) {
+	if d := res.damage(spillway); d.Streams != 20+2*(20+4*4) {
 		t.Errorf("checked %s", d)
 	}
 	file := filepath.Join(t.TempDir(), "out.json")

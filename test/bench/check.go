@@ -60,7 +60,7 @@ func checkStream(r io.Reader, want int, seen func(n int)) damage {
 				seen(n)
 			}
 		}
-		terminated = terminated || bytes.HasPrefix(line, []byte("data: [DONE]"))
+		terminated = terminated || bytes.HasPrefix(line, []byte("data: [DONE]")) || bytes.HasPrefix(line, []byte("event: message_stop"))
 		if err != nil {
 			if !terminated || !errors.Is(err, io.EOF) {
 				d.Unterminated = 1

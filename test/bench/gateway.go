@@ -116,7 +116,16 @@ func (g *gateway) configure(ctx context.Context, upstream string, failing int) e
 	if err != nil {
 		return err
 	}
-	var rows []map[string]any
+	var messages struct {
+		ID string `json:"id"`
+	}
+	err = g.post(ctx, "/providers", map[string]any{
+		"name": "bench messages", "model_provider": "anthropic", "base_url": upstream, "api_key": "x", "models": []string{target(modelMessages)},
+	}, &messages)
+	if err != nil {
+		return err
+	}
+	rows := []map[string]any{{"provider_id": messages.ID, "model_alias": modelMessages, "upstream_model": target(modelMessages), "priority": 0}}
 	route := func(alias string, targets ...string) {
 		for priority, model := range targets {
 			rows = append(rows, map[string]any{"provider_id": provider.ID, "model_alias": alias, "upstream_model": model, "priority": priority})

@@ -9,15 +9,14 @@ import (
 )
 
 // streams runs total streams, some at a time, begun a gap apart, and checks each.
-func (s *system) streams(ctx context.Context, callers, total int, gap time.Duration, model string, events int) sample {
-	body := prompt(model, 1<<10, true)
+func (s *system) streams(ctx context.Context, callers, total int, gap time.Duration, path string, body []byte, events int) sample {
 	var mu sync.Mutex
 	var sum damage
 	out := closedLoop(callers, total, func(i int) error {
 		if i < callers { // only the first of each waits its turn
 			time.Sleep(time.Duration(i) * gap)
 		}
-		res, err := s.post(ctx, chatPath, body)
+		res, err := s.post(ctx, path, body)
 		d := damage{Streams: 1, Lost: events, Unterminated: 1}
 		if err == nil {
 			d = checkStream(res.Body, events, nil)

@@ -23,6 +23,8 @@ const (
 // measured beside it is not short of CPU.
 type upstream struct {
 	completion []byte
+	message    []byte
+	events     [][]byte // of a stream in messages
 	role, last []byte
 	usage      []byte
 	chunks     [][]byte
@@ -32,12 +34,14 @@ type upstream struct {
 }
 
 func newUpstream() http.Handler {
-	u := &upstream{completion: completion(), role: roleChunk(), last: finishChunk(), usage: usageChunk(), released: make(chan struct{})}
+	u := &upstream{completion: completion(), message: message(), role: roleChunk(), last: finishChunk(), usage: usageChunk(), released: make(chan struct{})}
 	for n := range fastEvents {
 		u.chunks = append(u.chunks, contentChunk(n))
 	}
+	u.events = messageEvents()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", u.chat)
+	mux.HandleFunc("POST /v1/messages", u.messages)
 	mux.HandleFunc("GET /v1/models", u.models)
 	mux.HandleFunc("POST /release", u.release)
 	return mux
@@ -90,6 +94,22 @@ func (u *upstream) chat(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		s.serve(name, usage)
 	}
+}
+
+func (u *upstream) messages(w http.ResponseWriter, r *http.Request) {
+	body, err := readBody(r)
+	if err != nil {
+		return
+	}
+	if bytes.Contains(body, []byte(`"stream":true`)) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		s := stream{u: u, w: w, flush: http.NewResponseController(w), ctx: r.Context()}
+		s.messages()
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(u.message)))
+	_, _ = w.Write(u.message)
 }
 
 var includeUsage = []byte(`"include_usage":true`)

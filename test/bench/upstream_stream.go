@@ -49,6 +49,15 @@ func (s *stream) fast() bool {
 	return ok
 }
 
+// messages sends a stream in the other dialect, without pauses.
+func (s *stream) messages() {
+	for _, event := range s.u.events {
+		if !s.writeNow(event) {
+			return
+		}
+	}
+}
+
 func (s *stream) paced() bool {
 	tick := time.NewTicker(pacedGap)
 	defer tick.Stop()

@@ -401,3 +401,59 @@ func TestThoughtsOfAnotherVendorStayOut(t *testing.T) {
 		t.Errorf("its own vendor got %s", body)
 	}
 }
+
+// What a vendor's chat is known not to take is not sent to it, and what it alone takes is:
+// each gets the same conversation in its own way.
+func TestVendorsOfChatGetWhatTheyTake(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	vendors := []struct {
+		family, model string
+		has, hasNot   []string
+		cannotCall    bool
+	}{
+		{family: "openai", model: "gpt-4o", has: []string{`"max_completion_tokens":64`, `"stream_options":{"include_usage":true}`}, hasNot: []string{"cache_control", `"max_tokens"`}},
+		{family: "openrouter", model: "anthropic/claude-sonnet-4.5", has: []string{
+			`{"type":"text","text":"Be kind.","cache_control":{"type":"ephemeral","ttl":"1h"}}`, `{"type":"text","text":"Hello","cache_control":{"type":"ephemeral"}}`,
+			`"parameters":{"type":"object","properties":{}}},"cache_control":{"type":"ephemeral"}}`, `"max_tokens":64`, `"reasoning_effort":"low"`,
+		}},
+		{family: "mistral", model: "mistral-large-latest", has: []string{`"max_tokens":64`}, hasNot: []string{"stream_options", "cache_control", "reasoning_effort", `"user":"u"`}},
+		{family: "deepseek", model: "deepseek-v4-pro", has: []string{`"content":"Be brief.\n\nBe kind."`, `"max_tokens":64`, `"reasoning_effort":"low"`}, hasNot: []string{"cache_control", `"type":"text"`}},
+		{family: "custom", model: "llama-9", has: []string{`"content":"Be brief.\n\nBe kind."`, `"max_tokens":64`}, hasNot: []string{"cache_control", "reasoning_effort", `"user":"u"`, `"type":"text"`}},
+		{family: "perplexity", model: "sonar", cannotCall: true},
+	}
+	for _, v := range vendors {
+		e.AddTarget("to-"+v.family, e.AddProvider(v.family, v.family, v.model), v.model, 1, nil)
+	}
+	e.Live()
+	for _, v := range vendors {
+		for _, stream := range []bool{false, true} {
+			a := e.Call(0, "/v1/messages", fmt.Sprintf(`{"model":"to-%s","max_tokens":64,"stream":%t,"thinking":{"type":"enabled","budget_tokens":1024},"metadata":{"user_id":"u"},
+				"system":[{"type":"text","text":"Be brief."},{"type":"text","text":"Be kind.","cache_control":{"type":"ephemeral","ttl":"1h"}}],
+				"tools":[{"name":"read","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}],
+				"messages":[{"role":"user","content":[{"type":"text","text":"Hello","cache_control":{"type":"ephemeral"}}]}]}`, v.family, stream), map[string]string{"Anthropic-Version": "2023-06-01"})
+			if v.cannotCall {
+				if a.Status != 400 || !strings.Contains(string(a.Body), "tools: the target calls no tools") || asked(e, v.model) != 0 {
+					t.Errorf("%s: status %d: %s", v.family, a.Status, a.Body)
+				}
+				continue
+			}
+			if a.Status != 200 {
+				t.Errorf("%s: status %d: %s", v.family, a.Status, a.Body)
+				continue
+			}
+			wantDialect(t, a, "anthropic", stream)
+			body := string(last(t, e, v.model).Body)
+			for _, want := range v.has {
+				if !strings.Contains(body, want) && (stream || !strings.Contains(want, "stream_options")) {
+					t.Errorf("%s: %s is missing in %s", v.family, want, body)
+				}
+			}
+			for _, wrong := range v.hasNot {
+				if strings.Contains(body, wrong) {
+					t.Errorf("%s: got %s in %s", v.family, wrong, body)
+				}
+			}
+		}
+	}
+}
