@@ -116,25 +116,71 @@ func TestClaudeCodeTranslatedKeepsItsPrefix(t *testing.T) {
 func keepPrefix(t *testing.T, sent []provider.Request) {
 	t.Helper()
 	for i := 1; i < len(sent); i++ {
-		before, beforeRest := conversation(t, sent[i-1].Body)
-		now, nowRest := conversation(t, sent[i].Body)
+		before, tools := conversation(t, sent[i-1].Body)
+		now, toolsNow := conversation(t, sent[i].Body)
 		if !bytes.HasPrefix(now, before) {
 			t.Fatalf("request %d does not begin with request %d:\n%s", i, i-1, cmp.Diff(string(before), string(now)))
 		}
-		if diff := cmp.Diff(beforeRest, nowRest); diff != "" {
-			t.Fatalf("what stands beside the conversation changed with request %d:\n%s", i, diff)
+		if !bytes.Equal(tools, toolsNow) {
+			t.Fatalf("the tools changed with request %d:\n%s", i, cmp.Diff(string(tools), string(toolsNow)))
 		}
 	}
 }
 
-// conversation is a body up to the last of its messages, and what follows it.
-func conversation(t *testing.T, body []byte) (begin []byte, rest string) {
+// conversation is a body up to the last of its messages, and its tools.
+func conversation(t *testing.T, body []byte) (begin, tools []byte) {
 	t.Helper()
-	var doc struct{ Messages, Input json.RawMessage }
+	var doc struct{ Messages, Input, Tools json.RawMessage }
 	if err := json.Unmarshal(body, &doc); err != nil {
 		t.Fatal(err)
 	}
 	list := append(doc.Messages, doc.Input...)
-	at := bytes.Index(body, list)
-	return body[:at+len(list)-1], string(body[at+len(list):])
+	if len(list) == 0 || len(doc.Tools) == 0 {
+		t.Fatalf("no conversation in %s", body)
+	}
+	begin = body[:bytes.Index(body, list)+len(list)-1]
+	// Where the cache ends is no part of what is cached, and moves on.
+	return bytes.ReplaceAll(begin, []byte(`,"cache_control":{"type":"ephemeral"}`), nil), doc.Tools
+}
+
+// Codex, which begins a process for each turn: over its own vendor's model and, translated,
+// over another's, which is told what to cache.
+func TestCodexKeepsItsPrefix(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	for _, u := range []upstream{thinkingGPT, claudeModel} {
+		e.AddTarget(codexRoute+"-"+u.model, e.AddProvider(u.model, u.family, u.model), u.model, 1, nil)
+	}
+	e.Live()
+	for _, u := range []upstream{thinkingGPT, claudeModel} {
+		t.Run(strings.TrimPrefix(u.path, "/v1/"), func(t *testing.T) {
+			t.Parallel()
+			c := codex(t, e, e.APIKey, "")
+			for i, args := range [][]string{nil, {"resume", "--last"}, {"resume", "--last"}} {
+				got := c.askCodex(t, append(args, "--model", codexRoute+"-"+u.model, fmt.Sprintf("This is prompt %d.", i))...)
+				got.answered(t, u.model)
+			}
+			var sent []provider.Request
+			keys := map[string]int{}
+			for _, r := range e.Provider.Requests() {
+				var doc struct {
+					Key string `json:"prompt_cache_key"`
+				}
+				if err := json.Unmarshal(r.Body, &doc); err != nil {
+					t.Fatal(err)
+				}
+				if r.Model == u.model {
+					sent = append(sent, r)
+					keys[doc.Key]++
+				}
+			}
+			if len(sent) != 3 || len(keys) != 1 || (keys[""] == 3) != (u.path == messagesPath) {
+				t.Errorf("%d requests with the cache keys %v", len(sent), keys)
+			}
+			if n := bytes.Count(sent[2].Body, []byte(`"cache_control":{"type":"ephemeral"}`)); u.path == messagesPath && n != 2 {
+				t.Errorf("%d marks of where the cache ends, want 2", n)
+			}
+			keepPrefix(t, sent)
+		})
+	}
 }
