@@ -17,7 +17,8 @@ type cli struct {
 	route   string // of the settings; tools look a model up by how its name begins
 	start   func(t *testing.T, e *env.Env, key string) *tool
 	ask     func(t *testing.T, c *tool, model, prompt string, args ...string) reply
-	// read and look are how a model calls for a text file and for a picture.
+	// read and look are how a model calls for a text file and for a picture; look is nil
+	// where the tool shows pictures to models only that it knows.
 	read, look func(t *testing.T, path string) *provider.ToolCall
 	ways       []way
 }
@@ -59,9 +60,12 @@ func checkTool(t *testing.T, of *cli, o *opened, got reply, asked []provider.Req
 	if want := []string{"I must look.", "That is it."}; !o.mute && !slices.Equal(got.thoughts, want) {
 		t.Errorf("the person sees the thoughts %q, want %q", got.thoughts, want)
 	}
-	own := o.serves(0) == o.serves(1) && o.serves(0).path == of.dialect && of.dialect != chatPath // which has no place for it
-	if strings.Contains(after, "I must look.") != own {
-		t.Errorf("the model gets its thought back: %t, want %t", !own, own)
+	own := o.serves(0) == o.serves(1) && o.serves(0).path == of.dialect
+	// In chat a thought is bound to nobody, and some vendors want it back.
+	if o.serves(1).path != of.dialect || of.dialect != chatPath {
+		if strings.Contains(after, "I must look.") != own {
+			t.Errorf("the model gets its thought back: %t, want %t", !own, own)
+		}
 	}
 }
 
@@ -90,6 +94,9 @@ func tellScenarios(t *testing.T, of *cli) {
 	var all []telling
 	for _, s := range scenarios {
 		for _, w := range of.ways {
+			if s.name == "Image" && of.look == nil {
+				continue
+			}
 			person := of.start(t, e, e.APIKey)
 			furnish(t, person)
 			steps := s.steps(t, of, person)

@@ -48,13 +48,13 @@ func (o outcome) String() string {
 	return fmt.Sprintf("exit code %d\nstdout: %s\nstderr: %s", o.code, o.stdout, o.stderr)
 }
 
-// run runs the tool once, as from a shell in which the settings were typed. It has
+// command is a run of the tool, as from a shell in which the settings were typed. It has
 // none of this process's environment, since the tools read much from there.
-func (c *tool) run(t *testing.T, args ...string) outcome {
+func (c *tool) command(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *env.Log) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", c.settings + "\n" + `exec "$@"`, "sh", c.program}, args...)...)
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, "sh", append([]string{"-c", c.settings + "\n" + `exec "$@"`, "sh", c.program}, args...)...)
 	cmd.Dir = c.work
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8"}
 	cmd.Env = append(cmd.Env, c.env...)
@@ -62,12 +62,21 @@ func (c *tool) run(t *testing.T, args ...string) outcome {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	var stdout, stderr env.Log
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	stderr = new(env.Log)
+	cmd.Stderr = stderr
+	return cmd, stderr
+}
+
+// run runs the tool once.
+func (c *tool) run(t *testing.T, args ...string) outcome {
+	t.Helper()
+	cmd, stderr := c.command(t, args...)
+	var stdout env.Log
+	cmd.Stdout = &stdout
 	err := cmd.Run()
 	out := outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 	var exit *exec.ExitError
-	if ctx.Err() != nil || (err != nil && !errors.As(err, &exit)) {
+	if !cmd.ProcessState.Exited() || (err != nil && !errors.As(err, &exit)) {
 		t.Fatalf("%s %q: %v, ended after at most %v: %s", filepath.Base(c.program), args, err, deadline, out)
 	}
 	return out

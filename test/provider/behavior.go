@@ -59,6 +59,8 @@ type Behavior struct {
 	EventDelay time.Duration `json:"-"`
 	// Tokens is the number of words of the answer: of content deltas in a stream.
 	Tokens int `json:"tokens,omitempty"`
+	// ID is the answer's, and in that of its tool call, in place of one drawn at random.
+	ID string `json:"id,omitempty"`
 	// Says is what the model says in place of words of its own; Tokens does not count then.
 	Says string `json:"says,omitempty"`
 	// Thinks is what it thinks before: in reasoning_content, as DeepSeek and others write

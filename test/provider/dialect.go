@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -148,7 +149,7 @@ func compose(c call, b Behavior, now time.Time) answer {
 	if b.Says != "" {
 		words = strings.SplitAfter(b.Says, " ")
 	}
-	a := answer{id: rand.Text(), created: now, words: words}
+	a := answer{id: cmp.Or(b.ID, rand.Text()), created: now, words: words}
 	if b.Thinks != "" {
 		a.thoughts = strings.SplitAfter(b.Thinks, " ")
 	}
@@ -156,7 +157,7 @@ func compose(c call, b Behavior, now time.Time) answer {
 		a.words, a.truncated = words[:c.maxTokens], true
 	}
 	if b.Tool != nil && !a.truncated {
-		a.tool = &toolUse{rand.Text(), b.Tool.Name, b.Tool.Input}
+		a.tool = &toolUse{cmp.Or(b.ID, rand.Text()), b.Tool.Name, b.Tool.Input}
 		if a.tool.input == nil {
 			a.tool.input = json.RawMessage("{}")
 		}
