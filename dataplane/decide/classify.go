@@ -34,6 +34,7 @@ const (
 	NotAnAnswer        // a 2xx that is no answer: HTML, no JSON, nothing, cut short
 	ErrorInside        // a 2xx stream that reports an error
 	GatewayFault       // this node could not make the attempt
+	Denied             // the credential was refused where it is turned into what is sent
 )
 
 // Evidence is what is known of one attempt. Classify reads all of it.
@@ -130,6 +131,8 @@ func classOf(e Evidence, said llm.Said) Class {
 		return BadAnswer
 	case GatewayFault:
 		return Internal
+	case Denied:
+		return AuthRejected
 	case ErrorInside:
 		return insideClass(said)
 	}

@@ -110,6 +110,7 @@ type Provider struct {
 	Endpoints Endpoints
 	Base      *url.URL
 	Auth      Auth
+	Region    string // of AWS, that requests are signed for
 	Sealed    *node.Sealed
 	// Attached is upstream's own: the opened credential, which lives and dies with
 	// this configuration.
@@ -174,7 +175,7 @@ func (c *compiler) provider(p *node.Provider) error {
 	}
 	out := &compiledProvider{
 		Provider: &Provider{ID: p.ID, OrgID: c.snapshot.OrganizationID, Name: p.Name, Family: p.Family, Base: base, Endpoints: endpointsOf(p, base),
-			Auth: authOf(p), Sealed: p.Credential},
+			Auth: authOf(p), Region: awsRegionOf(p, base), Sealed: p.Credential},
 		slug: ProviderSlug(p.Name), source: p,
 	}
 	switch {
@@ -182,11 +183,26 @@ func (c *compiler) provider(p *node.Provider) error {
 		out.unservable = ProviderDisabled
 	case !p.Serving:
 		out.unservable = ProviderNotServing
-	case out.Auth == NoAuth || p.Credential == nil && out.Auth.Vendor() == NoVendor:
-		out.unservable = NotSupported
+	default:
+		out.unservable = out.unsendable(c.board.Ambient)
 	}
 	c.providers[p.ID] = out
 	return nil
+}
+
+// unsendable is why nothing can be sent to the provider with its credential, or empty.
+func (p *Provider) unsendable(ambient bool) Reason {
+	switch {
+	case p.Auth == NoAuth, p.Auth.Signs() && p.Region == "":
+		return NotSupported
+	case p.Sealed != nil || p.Auth.Vendor() != NoVendor:
+		return ""
+	case !p.Auth.Ambient():
+		return NotSupported
+	case !ambient:
+		return AmbientForbidden
+	}
+	return ""
 }
 
 // ProviderSlug is a provider's name as it stands before the slash in

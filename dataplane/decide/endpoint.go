@@ -64,6 +64,8 @@ func endpointsOfModel(p *node.Provider, base *url.URL, model string) (e Endpoint
 	switch p.Family {
 	case "azure_openai":
 		return azureEndpoints(p, base, model), true
+	case "bedrock":
+		return bedrockEndpoints(p, base, model), true
 	}
 	return e, false
 }
@@ -119,6 +121,7 @@ func dialectsOf(p *node.Provider) []llm.Dialect {
 // settings are what of a provider's settings says how it is called.
 type settings struct {
 	APIVersion string `json:"api_version"`
+	Region     string `json:"region"`
 }
 
 // settingsOf reads what it can: the admin API refuses what is wrong.

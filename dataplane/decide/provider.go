@@ -20,6 +20,8 @@ const (
 	BearerAuth
 	XAPIKeyAuth
 	AzureKeyAuth
+	AWSKeys // requests are signed
+	AWSRole // the same, with a role's keys or the node's own
 	ClaudeOAuth
 	CodexOAuth
 )
@@ -55,6 +57,13 @@ func (a Auth) Vendor() Vendor {
 	}
 	return NoVendor
 }
+
+// Signs reports whether requests are signed for a region of AWS.
+func (a Auth) Signs() bool { return a == AWSKeys || a == AWSRole }
+
+// Ambient reports whether a provider without a stored credential is asked with the node's
+// own identity.
+func (a Auth) Ambient() bool { return a == AWSRole }
 
 // VendorOf says by its form whose token a bearer token is: Anthropic's begin with
 // "sk-ant-", ChatGPT's are JWTs. A token of another form is nobody's, and goes nowhere.
@@ -109,6 +118,9 @@ func baseOf(p *node.Provider) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("base_url: %q is not an absolute http or https address", p.BaseURL)
 	}
+	if p.Family == "bedrock" {
+		u = bedrockBase(u)
+	}
 	return u, nil
 }
 
@@ -120,6 +132,18 @@ func authOf(p *node.Provider) Auth {
 		return XAPIKeyAuth
 	case "azure_api_key":
 		return AzureKeyAuth
+	case "bedrock_api_key":
+		if p.Family == "bedrock" {
+			return BearerAuth
+		}
+	case "aws_keys":
+		if p.Family == "bedrock" {
+			return AWSKeys
+		}
+	case "aws_role":
+		if p.Family == "bedrock" {
+			return AWSRole
+		}
 	case "claude_oauth":
 		if p.Family == "anthropic" {
 			return ClaudeOAuth

@@ -202,9 +202,12 @@ func (r *Run) skipped(t *Target, reason Reason, wait time.Duration) {
 	if wait > 0 {
 		a.RetryAfterSecs = wholeSeconds(wait)
 	}
-	if reason == CoolingDown {
+	switch reason {
+	case CoolingDown:
 		h := t.Health.Health()
 		a.Message = string(h.Reason())
+	case AmbientForbidden:
+		a.Message = "the provider has no credential of its own, and this node lends its cloud identity to no one"
 	}
 	r.Attempts = append(r.Attempts, a)
 }

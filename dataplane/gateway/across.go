@@ -29,7 +29,7 @@ func (x *exchange) prepare(t *decide.Target) bool {
 		err = x.translate(t)
 	}
 	if form := t.Endpoint(x.to).Form; form != llm.OwnForm && err == nil {
-		err = x.form(form)
+		err = x.form(form, t.UpstreamModel)
 	}
 	if err != nil {
 		x.run.Refuse(t, err)
@@ -39,7 +39,7 @@ func (x *exchange) prepare(t *decide.Target) bool {
 }
 
 // form writes the body as the target's cloud takes it.
-func (x *exchange) form(f llm.Form) *llm.CannotError {
+func (x *exchange) form(f llm.Form, model string) *llm.CannotError {
 	body, betas := x.body, []string(nil)
 	if x.across.now != nil {
 		body = x.across.now.Body()
@@ -47,7 +47,7 @@ func (x *exchange) form(f llm.Form) *llm.CannotError {
 		betas = upstream.Betas(x.r.Header)
 	}
 	var err error
-	x.across.formed, err = f.Write(body, betas)
+	x.across.formed, err = f.Write(body, betas, model)
 	return cannot(err)
 }
 

@@ -49,7 +49,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
-		if failure.Cause == decide.GatewayFault {
+		if failure.Cause == decide.GatewayFault || failure.Cause == decide.Denied {
 			h.cfg.Log.Error("attempt impossible", "request_id", x.id, "provider_id", t.Provider.ID, "error", err)
 		}
 		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil
@@ -83,9 +83,9 @@ func (x *exchange) call(t *decide.Target) upstream.Call {
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say
-// ?beta=true.
+// ?beta=true, which clouds do not know.
 func (x *exchange) query() string {
-	if x.dialect == llm.Messages && x.to == llm.Messages {
+	if x.dialect == llm.Messages && x.to == llm.Messages && x.across.formed == nil {
 		return x.r.URL.RawQuery
 	}
 	return ""

@@ -37,6 +37,11 @@ type Config struct {
 	SealKey hpke.PrivateKey
 	// Guard decides which addresses may be dialed. Its zero value allows public ones.
 	Guard Guard
+	// Ambient lets every organization have its requests made with the node's own
+	// cloud identity (instance role, workload identity), where a provider stores none.
+	Ambient bool
+	// STSEndpoint replaces AWS's token service, for tests. Empty in the product.
+	STSEndpoint string
 	// DialUnguarded replaces the guarded dialer, and the Guard with it: it is for tests
 	// whose providers are in memory, so that their time can be virtual. Nil in the product,
 	// which test/house checks.
@@ -50,11 +55,15 @@ type Client struct {
 	allow      []netip.Prefix // see Guard.Allow
 	dial       func(ctx context.Context, network, address string) (net.Conn, error)
 	transports sync.Map // "scheme://host" -> *http.Transport
+
+	ambient     bool // see Config.Ambient
+	stsEndpoint string
+	identity    awsIdentity
 }
 
 // New returns a client.
 func New(cfg Config) *Client {
-	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded}
+	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded, ambient: cfg.Ambient, stsEndpoint: cfg.STSEndpoint}
 	if c.dial == nil {
 		c.dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control}).DialContext
 	}
@@ -198,12 +207,18 @@ func (c *Client) send(ctx context.Context, call Call, address *url.URL) (*http.R
 		ContentLength: call.Body.Len(), Body: call.Body.reader(),
 		GetBody: func() (io.ReadCloser, error) { return call.Body.reader(), nil },
 	}).WithContext(ctx)
+	if to.framing != nil {
+		to.framing.ask(req, &call)
+	}
 	if err := to.signer.sign(req, &call); err != nil {
 		return nil, err
 	}
 	resp, err := to.transport.RoundTrip(req)
 	if err != nil {
 		return nil, failure(ctx, err)
+	}
+	if to.framing != nil {
+		to.framing.answer(resp, &call)
 	}
 	return resp, nil
 }
@@ -249,6 +264,7 @@ func CauseOf(ctx context.Context) decide.Cause {
 type attached struct {
 	signer    signer
 	transport *http.Transport
+	framing   framing // nil: the dialect's own
 }
 
 // Format keeps the credential out of every formatter, %+v and %#v included.
@@ -259,21 +275,36 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if a, ok := p.Attached.Load().(*attached); ok {
 		return a, nil
 	}
+	signer, err := c.signerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	a := &attached{signer: signer, transport: c.transport(p.Base)}
+	if p.Family == "bedrock" {
+		a.framing = bedrock{}
+	}
+	p.Attached.Store(a)
+	return a, nil
+}
+
+func (c *Client) signerOf(p *decide.Provider) (signer, error) {
 	if vendor := p.Auth.Vendor(); vendor != decide.NoVendor {
 		if !c.vendorHost(vendor, p.Base) {
 			return nil, fmt.Errorf("%w: provider %s is on another host than its vendor's, and callers' own tokens go nowhere else", ErrCredential, p.ID)
 		}
-		a := &attached{ownToken{}, c.transport(p.Base)}
-		p.Attached.Store(a)
-		return a, nil
+		return ownToken{}, nil
+	}
+	if p.Auth.Signs() {
+		return c.awsSigner(p)
 	}
 	credential, err := c.open(p)
 	if err != nil {
 		return nil, err
 	}
-	a := &attached{keyOf(p.Auth, credential.APIKey), c.transport(p.Base)}
-	p.Attached.Store(a)
-	return a, nil
+	if credential.APIKey == "" {
+		return nil, fmt.Errorf("%w: provider %s's is not an API key", ErrCredential, p.ID)
+	}
+	return keyOf(p.Auth, credential.APIKey), nil
 }
 
 // vendorHosts are where callers' own tokens may go, and nowhere below them.
@@ -285,6 +316,11 @@ func (c *Client) vendorHost(v decide.Vendor, u *url.URL) bool {
 	if u.Scheme == "https" && u.Hostname() == vendorHosts[v] {
 		return true
 	}
+	return c.allowed(u)
+}
+
+// allowed reports whether the address is one that the operator allowed by its network.
+func (c *Client) allowed(u *url.URL) bool {
 	addr, err := netip.ParseAddr(u.Hostname())
 	return err == nil && slices.ContainsFunc(c.allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
@@ -305,8 +341,8 @@ func (c *Client) open(p *decide.Provider) (credential node.Credential, err error
 	if err != nil {
 		return credential, fmt.Errorf("%w: provider %s's seal does not open", ErrCredential, p.ID)
 	}
-	if err := json.Unmarshal(plain, &credential); err != nil || credential.APIKey == "" {
-		return credential, fmt.Errorf("%w: provider %s's is not an API key", ErrCredential, p.ID)
+	if json.Unmarshal(plain, &credential) != nil { // the error could quote it
+		return credential, fmt.Errorf("%w: provider %s's is not one", ErrCredential, p.ID)
 	}
 	return credential, nil
 }
