@@ -69,6 +69,7 @@ type Target struct {
 	Health       *View
 	board        *Board
 	endpoints    *Endpoints // of the model, where the family's addresses name it; else nil
+	called       string     // see Called; empty: as UpstreamModel says
 }
 
 // OwnHealth is the record of a caller's own credential on the target, or nil where
@@ -95,6 +96,14 @@ func (t *Target) ownPolicy() node.Cooldown {
 	p := t.Cooldown
 	p.FailureThreshold = max(p.FailureThreshold, 1)
 	return p
+}
+
+// Called is what bodies call the model: UpstreamModel, or the same as the family writes it.
+func (t *Target) Called() string {
+	if t.called != "" {
+		return t.called
+	}
+	return t.UpstreamModel
 }
 
 // Passthrough reports whether the target is asked with the caller's own credential.
@@ -182,8 +191,10 @@ func (c *compiler) provider(p *node.Provider) error {
 		out.unservable = ProviderDisabled
 	case !p.Serving:
 		out.unservable = ProviderNotServing
-	case out.Auth == NoAuth || p.Credential == nil && out.Auth.Vendor() == NoVendor:
+	case out.Auth == NoAuth || p.Credential == nil && out.Auth.stored():
 		out.unservable = NotSupported
+	case out.Auth.Ambient() && !c.board.Ambient:
+		out.unservable = AmbientForbidden
 	}
 	c.providers[p.ID] = out
 	return nil
@@ -255,7 +266,8 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 	default:
 		t.Unservable = p.unservable
 	}
-	if e, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel); named {
+	e, called, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel)
+	if t.called = called; named {
 		t.endpoints = &e
 	}
 	if t.Unservable == "" && *t.takes() == (Endpoints{}) {

@@ -22,7 +22,17 @@ const (
 	AzureKeyAuth
 	ClaudeOAuth
 	CodexOAuth
+	GoogleKeyAuth           // tokens of a service account, whose key is stored
+	GoogleADCAuth           // tokens of the node's own identity
+	GoogleImpersonationAuth // tokens of a service account that the node's own identity may act as
 )
+
+// Ambient reports whether the node's own identity in its cloud is used, which an operator
+// has to allow: it is no organization's.
+func (a Auth) Ambient() bool { return a == GoogleADCAuth || a == GoogleImpersonationAuth }
+
+// stored reports whether there is nothing to send without a stored credential.
+func (a Auth) stored() bool { return a.Vendor() == NoVendor && a != GoogleADCAuth }
 
 // Vendor is whose subscription a caller's own credential is of.
 type Vendor uint8
@@ -129,7 +139,14 @@ func authOf(p *node.Provider) Auth {
 			return CodexOAuth
 		}
 	}
+	if p.Family == "vertex" {
+		return googleAuths[p.AuthType]
+	}
 	return NoAuth
+}
+
+var googleAuths = map[string]Auth{
+	"google_service_account": GoogleKeyAuth, node.AuthGoogleADC: GoogleADCAuth, node.AuthGoogleImpersonation: GoogleImpersonationAuth,
 }
 
 // crossings are the dialects that a target is asked in where it does not take the
@@ -157,7 +174,7 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 
 // Model is what is known of the target's model where a request is translated for it.
 func (t *Target) Model() llm.Model {
-	m := llm.KnownModel(t.UpstreamModel)
+	m := llm.KnownModel(t.Called())
 	m.Caches = t.Provider.Base != nil && t.Provider.Base.Hostname() == "openrouter.ai"
 	return m
 }

@@ -16,11 +16,11 @@ const (
 // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude
 var hostedVersions = map[Form]string{BedrockForm: "bedrock-2023-05-31", VertexForm: "vertex-2023-10-16"}
 
-// Write is a body of the messages dialect in the form. betas are what the caller asked for
-// in its anthropic-beta header, one in each, for the form that has them in the body. All
+// Write is a body of the messages dialect in the form, for a model of the target's. betas
+// are those of Betas that go into the body. All
 // other fields keep their bytes and their order, but for those that are null. The error is
 // a *CannotError.
-func (f Form) Write(body []byte, betas []string) ([]byte, error) {
+func (f Form) Write(body []byte, betas []string, model string) ([]byte, error) {
 	if f == OwnForm {
 		return body, nil
 	}
@@ -32,19 +32,38 @@ func (f Form) Write(body []byte, betas []string) ([]byte, error) {
 	w := writer{b: make([]byte, 0, len(body)+128)}
 	w.open('{')
 	w.str("anthropic_version", hostedVersions[f])
-	if f == BedrockForm {
-		w.betas(betas)
-	}
+	w.betas(betas)
 	for _, member := range m {
+		if f == VertexForm {
+			w.vertexField(&r, member, model)
+			continue
+		}
 		switch key := string(member.key); {
 		case key == "model", key == "anthropic_version", key == "stream" && f == BedrockForm:
 			continue
 		}
-		w.sep()
-		w.b = append(quote(w.b, string(member.key)), ':')
+		w.named(member.key)
 		w.value(member.value)
 	}
 	w.close('}')
+	if r.err != nil {
+		return nil, r.err
+	}
+	return w.b, nil
+}
+
+// WriteCount is Write for a question how many tokens the request is, whose address names
+// no model.
+func (f Form) WriteCount(body []byte, betas []string, model string) ([]byte, error) {
+	written, err := f.Write(body, betas, model)
+	if err != nil || f != VertexForm {
+		return written, err
+	}
+	w := writer{b: make([]byte, 0, len(written)+len(model)+16)}
+	w.open('{')
+	w.str("model", counted(model))
+	w.sep()
+	w.b = append(w.b, written[1:]...)
 	return w.b, nil
 }
 
