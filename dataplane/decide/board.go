@@ -28,11 +28,11 @@ const (
 	pruneEvery = 60
 )
 
-// Board holds the health of every target a node knows, and what else of the node outlives a configuration. Requests read a view
+// Board holds the health of every target a node knows. Requests read a view
 // without a lock; locks are taken by events only.
 type Board struct {
-	// Ambient is whether the node lends organizations its own cloud identity. It is set
-	// before the first configuration is compiled.
+	// Ambient is whether the operator lets every organization use the identity that this
+	// node has in its cloud. Set before the first Compile.
 	Ambient bool
 
 	mu    sync.Mutex

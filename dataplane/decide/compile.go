@@ -69,6 +69,7 @@ type Target struct {
 	Health       *View
 	board        *Board
 	endpoints    *Endpoints // of the model, where the family's addresses name it; else nil
+	called       string     // see Called; empty: as UpstreamModel says
 }
 
 // OwnHealth is the record of a caller's own credential on the target, or nil where
@@ -95,6 +96,14 @@ func (t *Target) ownPolicy() node.Cooldown {
 	p := t.Cooldown
 	p.FailureThreshold = max(p.FailureThreshold, 1)
 	return p
+}
+
+// Called is what bodies call the model: UpstreamModel, or the same as the family writes it.
+func (t *Target) Called() string {
+	if t.called != "" {
+		return t.called
+	}
+	return t.UpstreamModel
 }
 
 // Passthrough reports whether the target is asked with the caller's own credential.
@@ -191,16 +200,15 @@ func (c *compiler) provider(p *node.Provider) error {
 }
 
 // unsendable is why nothing can be sent to the provider with its credential, or empty.
+// ambient is whether the node's own identity may be used.
 func (p *Provider) unsendable(ambient bool) Reason {
 	switch {
-	case p.Auth == NoAuth, p.Auth.Signs() && p.Region == "":
+	case p.Auth == NoAuth, p.Sealed == nil && p.Auth.stored(), p.Auth.Signs() && p.Region == "":
 		return NotSupported
-	case p.Sealed != nil || p.Auth.Vendor() != NoVendor:
-		return ""
-	case !p.Auth.Ambient():
-		return NotSupported
-	case !ambient:
-		return AmbientForbidden
+	case p.Auth.Ambient() || p.Auth == AWSRole && p.Sealed == nil: // else the role is the organization's
+		if !ambient {
+			return AmbientForbidden
+		}
 	}
 	return ""
 }
@@ -271,7 +279,8 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 	default:
 		t.Unservable = p.unservable
 	}
-	if e, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel); named {
+	e, called, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel)
+	if t.called = called; named {
 		t.endpoints = &e
 	}
 	if t.Unservable == "" && *t.takes() == (Endpoints{}) {

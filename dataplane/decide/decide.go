@@ -10,18 +10,17 @@ package decide
 // error's attempt list and the admin API show the same words.
 type Reason string
 
-// Reasons a target is skipped. The first seven are not failures and end only when
-// the configuration changes, the eighth only when the request does.
+// Reasons a target is skipped. The first seven are not failures and end only
+// when the configuration changes, the eighth only when the request does.
 const (
 	TargetDisabled        Reason = "target_disabled"
 	ProviderDisabled      Reason = "provider_disabled"
 	ProviderModelDisabled Reason = "provider_model_disabled"
 	ProviderNotServing    Reason = "provider_not_serving"
 	NotSupported          Reason = "not_supported" // this node cannot speak to that family yet
-	// AmbientForbidden is for providers that would be asked with the node's own cloud
-	// identity, where its operator does not lend that to organizations.
+	WrongDialect          Reason = "dialect_not_supported"
+	// AmbientForbidden is for targets that would use the node's own identity in its cloud.
 	AmbientForbidden Reason = "ambient_credentials_not_allowed"
-	WrongDialect     Reason = "dialect_not_supported"
 	CannotTranslate  Reason = "cannot_translate" // the target speaks another dialect, which has no words for the request
 	// OtherEmbeddingModel is for targets whose vectors cannot be compared with those that
 	// the route's callers already have.

@@ -58,16 +58,19 @@ func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
 	return e
 }
 
-// endpointsOfModel are the endpoints of one model, where the family's addresses name it;
-// false: they do not.
-func endpointsOfModel(p *node.Provider, base *url.URL, model string) (e Endpoints, named bool) {
+// endpointsOfModel are the endpoints of one model, where the family's addresses name it
+// (false: they do not), and what bodies call it.
+func endpointsOfModel(p *node.Provider, base *url.URL, model string) (e Endpoints, called string, named bool) {
 	switch p.Family {
 	case "azure_openai":
-		return azureEndpoints(p, base, model), true
+		return azureEndpoints(p, base, model), model, true
 	case "bedrock":
-		return bedrockEndpoints(p, base, model), true
+		return bedrockEndpoints(p, base, model), model, true
+	case "vertex":
+		e, called = vertexEndpoints(p, base, model)
+		return e, called, true
 	}
-	return e, false
+	return e, model, false
 }
 
 // onHost is a path on the base's host. A character of the path that has a meaning in

@@ -24,7 +24,17 @@ const (
 	AWSRole // the same, with a role's keys or the node's own
 	ClaudeOAuth
 	CodexOAuth
+	GoogleKeyAuth           // tokens of a service account, whose key is stored
+	GoogleADCAuth           // tokens of the node's own identity
+	GoogleImpersonationAuth // tokens of a service account that the node's own identity may act as
 )
+
+// Ambient reports whether the node's own identity in its cloud is used, which an operator
+// has to allow: it is no organization's.
+func (a Auth) Ambient() bool { return a == GoogleADCAuth || a == GoogleImpersonationAuth }
+
+// stored reports whether there is nothing to send without a stored credential.
+func (a Auth) stored() bool { return a.Vendor() == NoVendor && a != GoogleADCAuth && a != AWSRole }
 
 // Vendor is whose subscription a caller's own credential is of.
 type Vendor uint8
@@ -60,10 +70,6 @@ func (a Auth) Vendor() Vendor {
 
 // Signs reports whether requests are signed for a region of AWS.
 func (a Auth) Signs() bool { return a == AWSKeys || a == AWSRole }
-
-// Ambient reports whether a provider without a stored credential is asked with the node's
-// own identity.
-func (a Auth) Ambient() bool { return a == AWSRole }
 
 // VendorOf says by its form whose token a bearer token is: Anthropic's begin with
 // "sk-ant-", ChatGPT's are JWTs. A token of another form is nobody's, and goes nowhere.
@@ -153,7 +159,14 @@ func authOf(p *node.Provider) Auth {
 			return CodexOAuth
 		}
 	}
+	if p.Family == "vertex" {
+		return googleAuths[p.AuthType]
+	}
 	return NoAuth
+}
+
+var googleAuths = map[string]Auth{
+	"google_service_account": GoogleKeyAuth, node.AuthGoogleADC: GoogleADCAuth, node.AuthGoogleImpersonation: GoogleImpersonationAuth,
 }
 
 // crossings are the dialects that a target is asked in where it does not take the
@@ -181,7 +194,7 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 
 // Model is what is known of the target's model where a request is translated for it.
 func (t *Target) Model() llm.Model {
-	m := llm.KnownModel(t.UpstreamModel)
+	m := llm.KnownModel(t.Called())
 	m.Caches = t.Provider.Base != nil && t.Provider.Base.Hostname() == "openrouter.ai"
 	return m
 }

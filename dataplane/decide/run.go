@@ -207,7 +207,7 @@ func (r *Run) skipped(t *Target, reason Reason, wait time.Duration) {
 		h := t.Health.Health()
 		a.Message = string(h.Reason())
 	case AmbientForbidden:
-		a.Message = "the provider has no credential of its own, and this node lends its cloud identity to no one"
+		a.Message = "the operator does not let organizations use the nodes' own cloud identity"
 	}
 	r.Attempts = append(r.Attempts, a)
 }

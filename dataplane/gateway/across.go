@@ -17,19 +17,21 @@ type crossing struct {
 	cannot  *llm.CannotError // why it cannot be read
 	now     *llm.Translation // for the target that is being tried; nil where it takes the caller's dialect
 	formed  []byte           // the body for the target that is being tried, where its cloud has a form of its own
+	betas   []string         // the betas that go with it as a header
+	count   bool             // only the tokens of the request are asked for
 }
 
 // prepare makes the request ready for a target, and reports whether it can be asked. If
 // not, that is noted: another may have the words.
 func (x *exchange) prepare(t *decide.Target) bool {
-	x.across.now, x.across.formed = nil, nil
+	x.across.now, x.across.formed, x.across.betas = nil, nil, nil
 	x.to, _ = t.Dialect(x.dialect)
 	var err *llm.CannotError
 	if x.to != x.dialect {
 		err = x.translate(t)
 	}
 	if form := t.Endpoint(x.to).Form; form != llm.OwnForm && err == nil {
-		err = x.form(form, t.UpstreamModel)
+		err = x.form(form, t.Called())
 	}
 	if err != nil {
 		x.run.Refuse(t, err)
@@ -40,14 +42,18 @@ func (x *exchange) prepare(t *decide.Target) bool {
 
 // form writes the body as the target's cloud takes it.
 func (x *exchange) form(f llm.Form, model string) *llm.CannotError {
-	body, betas := x.body, []string(nil)
+	body, inBody := x.body, []string(nil)
 	if x.across.now != nil {
 		body = x.across.now.Body()
 	} else {
-		betas = upstream.Betas(x.r.Header)
+		x.across.betas, inBody = f.Betas(upstream.Betas(x.r.Header), body)
+	}
+	write := f.Write
+	if x.across.count {
+		write = f.WriteCount
 	}
 	var err error
-	x.across.formed, err = f.Write(body, betas, model)
+	x.across.formed, err = write(body, inBody, model)
 	return cannot(err)
 }
 

@@ -39,6 +39,7 @@ func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) count(x *exchange, t *decide.Target) bool {
 	ctx, cancel := context.WithTimeoutCause(x.ctx, countTime, upstream.ErrTimedOut)
 	defer cancel()
+	x.across.count = true
 	if !x.prepare(t) {
 		return false
 	}

@@ -72,20 +72,20 @@ func (x *exchange) call(t *decide.Target) upstream.Call {
 	case x.across.now != nil:
 		call.Header, call.Body = upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
 	case t.Passthrough():
-		call.Header, call.Body = upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+		call.Header, call.Body = upstream.PassthroughHeader(x.r.Header), x.control.Splice(x.body, t.Called())
 	default:
-		call.Header, call.Body = upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.UpstreamModel)
+		call.Header, call.Body = upstream.RequestHeader(x.r.Header), x.control.Splice(x.body, t.Called())
 	}
 	if x.across.formed != nil {
-		call.Body = upstream.Body{x.across.formed}
+		call.Header, call.Body, call.Query = upstream.FormedHeader(call.Header, x.across.betas), upstream.Body{x.across.formed}, ""
 	}
 	return call
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say
-// ?beta=true, which clouds do not know.
+// ?beta=true.
 func (x *exchange) query() string {
-	if x.dialect == llm.Messages && x.to == llm.Messages && x.across.formed == nil {
+	if x.dialect == llm.Messages && x.to == llm.Messages {
 		return x.r.URL.RawQuery
 	}
 	return ""

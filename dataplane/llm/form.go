@@ -16,10 +16,9 @@ const (
 // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude
 var hostedVersions = map[Form]string{BedrockForm: "bedrock-2023-05-31", VertexForm: "vertex-2023-10-16"}
 
-// Write is a body of the messages dialect in the form, for the model as the cloud names it.
-// betas are what the caller asked for in its anthropic-beta header, one in each, for the form
-// that has them in the body. Fields that are not the form's business keep their bytes and
-// their order, but for those that are null. The error is a *CannotError.
+// Write is a body of the messages dialect in the form, for a model of the target's. betas
+// are those of Betas that go into the body. Fields that are not the form's business keep
+// their bytes and their order, but for those that are null. The error is a *CannotError.
 func (f Form) Write(body []byte, betas []string, model string) ([]byte, error) {
 	switch f {
 	case OwnForm:
@@ -35,21 +34,35 @@ func (f Form) Write(body []byte, betas []string, model string) ([]byte, error) {
 	w := writer{b: make([]byte, 0, len(body)+128)}
 	w.open('{')
 	w.str("anthropic_version", hostedVersions[f])
+	w.betas(betas)
 	for _, member := range m {
-		switch key := string(member.key); {
-		case key == "model", key == "anthropic_version":
-			continue
-		}
-		w.same(member)
+		w.vertexField(&r, member, model)
 	}
 	w.close('}')
+	if r.err != nil {
+		return nil, r.err
+	}
+	return w.b, nil
+}
+
+// WriteCount is Write for a question how many tokens the request is, whose address names
+// no model.
+func (f Form) WriteCount(body []byte, betas []string, model string) ([]byte, error) {
+	written, err := f.Write(body, betas, model)
+	if err != nil || f != VertexForm {
+		return written, err
+	}
+	w := writer{b: make([]byte, 0, len(written)+len(model)+16)}
+	w.open('{')
+	w.str("model", counted(model))
+	w.sep()
+	w.b = append(w.b, written[1:]...)
 	return w.b, nil
 }
 
 // same writes a member as it came.
 func (w *writer) same(m member) {
-	w.sep()
-	w.b = append(quote(w.b, string(m.key)), ':')
+	w.named(m.key)
 	w.value(m.value)
 }
 

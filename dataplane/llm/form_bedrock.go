@@ -21,7 +21,7 @@ var bedrockBetas = []bedrockBeta{
 	{"output-128k-2025-02-19", 307, 307, nil},
 	{"token-efficient-tools-2025-02-19", 307, 401, nil},
 	{"computer-use-2025-01-24", 307, 405, nil},
-	{computerUse, 405, 406, nil},
+	{"computer-use-2025-11-24", 405, 406, nil},
 	{"interleaved-thinking-2025-05-14", 400, 406, nil},
 	{"dev-full-thinking-2025-05-14", 400, 401, nil},
 	{"fine-grained-tool-streaming-2025-05-14", 400, 405, nil},
@@ -33,13 +33,11 @@ var bedrockBetas = []bedrockBeta{
 	{toolExamples, 405, 405, []string{"opus"}},
 }
 
-// Betas on which it depends what else of a body can stay.
+// Betas on which it depends what else of a body can stay, beside contextManagement.
 const (
-	computerUse       = "computer-use-2025-11-24"
-	contextManagement = "context-management-2025-06-27"
-	effortBeta        = "effort-2025-11-24"
-	toolSearch        = "tool-search-tool-2025-10-19"
-	toolExamples      = "tool-examples-2025-10-29"
+	effortBeta   = "effort-2025-11-24"
+	toolSearch   = "tool-search-tool-2025-10-19"
+	toolExamples = "tool-examples-2025-10-29"
 )
 
 // advancedToolUse is what Anthropic calls the last two together.
@@ -124,6 +122,9 @@ func (b *bedrock) chooseBetas(asked []string, m members) {
 	}
 	if b.at(m, "output_config").get("effort") != nil {
 		asked = append(asked, effortBeta)
+	}
+	if m.get("context_management") != nil {
+		asked = append(asked, contextManagement)
 	}
 	for _, beta := range asked {
 		if b.takes(beta) && !slices.Contains(b.betas, beta) {
@@ -243,10 +244,14 @@ func (b *bedrock) systemBlock(w *writer, v raw) {
 // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
 const lateSystem = 408
 
-// message writes a message. To a model that takes no system messages in the middle they
+// message writes a message, but one that says only how much effort is to be made from here
+// on. To a model that takes no system messages in the middle they
 // come as marked turns of the user's, as everywhere else.
 func (b *bedrock) message(w *writer, v raw) {
 	m := b.object("", v)
+	if content := string(m.get("content")); m.get("output_config") != nil && (content == `""` || content == "[]") {
+		return
+	}
 	late := b.text(m, "role") == "system" && b.version < lateSystem
 	w.open('{')
 	for _, f := range m {
