@@ -57,6 +57,8 @@ func TestProviderAuthTypes(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	key, structured := fields{"api_key": "k"}, fields{"credentials": fields{"a": "b"}}
+	awsKeys := fields{"credentials": fields{"access_key_id": "k", "secret_access_key": "s"}}
+	bases := map[string]string{"bedrock": "https://bedrock-runtime.us-east-1.amazonaws.com"}
 	cases := []struct {
 		family, input, want string
 		secret              fields
@@ -72,7 +74,7 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "anthropic", input: "api_key", want: "x_api_key", secret: key},
 		{family: "anthropic", input: "oauth_passthrough", want: "claude_oauth"},
 		{family: "openai", input: "oauth_passthrough", want: "codex_oauth"},
-		{family: "bedrock", input: "aws_keys", want: "aws_keys", secret: structured},
+		{family: "bedrock", input: "aws_keys", want: "aws_keys", secret: awsKeys},
 		{family: "bedrock", input: "bedrock_api_key", want: "bedrock_api_key", secret: key},
 		{family: "vertex", input: "google_service_account", want: "google_service_account", secret: structured},
 		{family: "vertex", input: "google_impersonation", want: "google_impersonation", secret: structured},
@@ -90,13 +92,18 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "nobody", message: "unknown model provider: nobody"},
 		{family: "openai", message: "api_key is required for API-key auth providers"},
 		{family: "bedrock", input: "aws_keys", message: "credentials are required for auth_type 'aws_keys'"},
+		{family: "bedrock", input: "aws_keys", secret: structured, message: "credentials.access_key_id is required for auth_type 'aws_keys'"},
 		{family: "anthropic", input: "claude_oauth", secret: key, message: "api_key is not used with auth_type 'claude_oauth'"},
 		{family: "openai", secret: structured, message: "credentials are not used with auth_type 'bearer_api_key'"},
 		{family: "openai", secret: fields{"api_key": "two words"}, message: "api_key must be printable ASCII without spaces"},
 		{family: "openai", secret: fields{"api_key": ""}, message: "api_key must be printable ASCII without spaces"},
 	}
 	for i, c := range cases {
-		body := with(fields{"name": uuid.NewString(), "model_provider": c.family, "base_url": "https://llm.example"}, c.secret)
+		base, own := bases[c.family]
+		if !own {
+			base = "https://llm.example"
+		}
+		body := with(fields{"name": uuid.NewString(), "model_provider": c.family, "base_url": base}, c.secret)
 		if c.input != "" {
 			body["auth_type"] = c.input
 		}
@@ -356,6 +363,9 @@ func TestProviderCatalog(t *testing.T) {
 		}
 		if e["default_base_url"] != nil {
 			body["base_url"] = e["default_base_url"]
+		}
+		if e["slug"] == "bedrock" {
+			body["base_url"] = "https://bedrock-runtime.us-east-1.amazonaws.com"
 		}
 		a.call(t, "POST", providersPath, body).want(t, 200)
 	}

@@ -173,7 +173,7 @@ func (c ProviderConfig) validate() error {
 	if len(c.Settings) > maxSettingsLen {
 		return Invalid("settings", "settings must be at most %d bytes", maxSettingsLen)
 	}
-	if err := c.validateAPIFamily(); err != nil {
+	if err := c.validateFamily(); err != nil {
 		return err
 	}
 	if err := oneOf("model_sync_mode", c.ModelSyncMode, modelSyncModes); err != nil {
@@ -185,6 +185,17 @@ func (c ProviderConfig) validate() error {
 	return c.Timeouts.validate()
 }
 
+// validateFamily checks what only one family has.
+func (c ProviderConfig) validateFamily() error {
+	switch c.Family {
+	case "custom":
+		return c.validateAPIFamily()
+	case "bedrock":
+		return c.validateBedrock()
+	}
+	return nil
+}
+
 // modelAPIFamilies are the APIs that a custom endpoint may have.
 var modelAPIFamilies = []string{"openai", "openai_responses", "anthropic"}
 
@@ -194,12 +205,12 @@ func (c ProviderConfig) validateAPIFamily() error {
 	var settings struct {
 		Family *json.RawMessage `json:"model_api_family"`
 	}
-	if c.Family != "custom" || json.Unmarshal(c.Settings, &settings) != nil || settings.Family == nil {
+	if json.Unmarshal(c.Settings, &settings) != nil || settings.Family == nil {
 		return nil
 	}
-	var family string
-	if json.Unmarshal(*settings.Family, &family) != nil {
-		return Invalid("settings.model_api_family", "settings.model_api_family must be a string")
+	family, err := settingText("model_api_family", settings.Family)
+	if err != nil {
+		return err
 	}
 	return oneOf("settings.model_api_family", family, modelAPIFamilies)
 }
@@ -245,6 +256,9 @@ func newCredential(auth string, p ProviderPatch) (*node.Credential, error) {
 			return nil, Invalid("credentials", "credentials are not used with auth_type '%s'", auth)
 		case !isObject([]byte(p.Credentials.Reveal())):
 			return nil, Invalid("credentials", "credentials must be a JSON object")
+		}
+		if err := validateStructured(auth, p.Credentials.Reveal()); err != nil {
+			return nil, err
 		}
 		return &node.Credential{Structured: json.RawMessage(p.Credentials.Reveal())}, nil
 	}
@@ -302,7 +316,13 @@ func (o urlOrigin) safeAfter(before urlOrigin) bool {
 
 // Host is the only host a credential of the provider may be sent to: host or
 // host:port of the base URL, in lower case.
-func (c ProviderConfig) Host() string { return origin(c.BaseURL).host }
+func (c ProviderConfig) Host() string {
+	host := origin(c.BaseURL).host
+	if c.Family == "bedrock" {
+		host, _ = node.BedrockHost(host)
+	}
+	return host
+}
 
 // AddressName is the provider's name as "<provider>/<model>" is compared: without
 // case, a space like a dash. Two providers of an organization never share it.

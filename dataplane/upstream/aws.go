@@ -55,7 +55,7 @@ func noKeys(ctx context.Context, err error) *Error {
 	case ctx.Err() != nil:
 		return &Error{Phase: decide.Dialing, Cause: CauseOf(ctx), Err: err}
 	case errors.As(err, &said) && said.ErrorFault() != smithy.FaultServer:
-		return &Error{Phase: decide.Dialing, Cause: decide.Denied, Err: fmt.Errorf("%w: %w", ErrCredential, err)}
+		return &Error{Phase: decide.Dialing, Cause: decide.CredentialRefused, Err: fmt.Errorf("%w: %w", ErrCredential, err)}
 	}
 	return &Error{Phase: decide.Dialing, Cause: decide.Refused, Err: err}
 }
