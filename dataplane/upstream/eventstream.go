@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
@@ -155,11 +156,12 @@ func (s *eventStream) event(name string, payload []byte) error {
 }
 
 // exception writes what ends the stream as an error event of the dialect. Both say it in
-// Anthropic's words; in Bedrock's own dialect the event has the exception's name, as there.
+// Anthropic's words; in Bedrock's own dialect the event has the exception's name, by which it
+// is known there.
 func (s *eventStream) exception(name string, payload []byte) {
 	event := "error"
 	if s.dialect != llm.Messages {
-		event = name
+		event = strings.TrimSuffix(llm.ExceptionName(name), "Exception") + "Exception"
 	}
 	s.ready = llm.AppendEvent(s.ready, event, llm.BedrockError(name, 0, payload))
 }
