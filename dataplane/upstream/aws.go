@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
+	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
@@ -148,24 +151,68 @@ func (c *Client) roleKeys(p *decide.Provider, stored awsStored) (aws.Credentials
 			o.BaseEndpoint = aws.String(c.stsEndpoint)
 		}
 	})
-	role := stscreds.NewAssumeRoleProvider(client, stored.RoleARN, func(o *stscreds.AssumeRoleOptions) {
+	role := &roleSource{role: stscreds.NewAssumeRoleProvider(client, stored.RoleARN, func(o *stscreds.AssumeRoleOptions) {
 		o.RoleSessionName = "spillway-" + p.ID.String()
 		o.ExternalID = aws.String(external)
 		o.Duration = roleTime
-	})
-	return aws.NewCredentialsCache(&roleSource{role: role}), nil
+	})}
+	return c.roles.keep(roleID{p.ID, p.Sealed.CredentialID, p.Sealed.Version, p.Region}, role), nil
+}
+
+// maxRoles is how many roles' keys are kept. Those above it are assumed again with each
+// configuration.
+const maxRoles = 10_000
+
+// roles are the keys of roles, which outlive configurations: each change of any row of an
+// organization's would else assume all of its roles anew.
+type roles struct {
+	mu   sync.Mutex
+	kept map[roleID]keptRole
+}
+
+type roleID struct {
+	provider, credential uuid.UUID
+	version              int64
+	region               string
+}
+
+type keptRole struct {
+	source *roleSource
+	keys   *aws.CredentialsCache
+}
+
+// keep returns the keys of a role, new ones of its source where there are none. Keys that
+// have ended, since nobody asked for them, make room.
+func (r *roles) keep(id roleID, source *roleSource) *aws.CredentialsCache {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if had, found := r.kept[id]; found {
+		return had.keys
+	}
+	keys := aws.NewCredentialsCache(source)
+	now := time.Now().UnixNano()
+	if len(r.kept) >= maxRoles {
+		maps.DeleteFunc(r.kept, func(_ roleID, k keptRole) bool { return k.source.until.Load() < now })
+	}
+	if r.kept == nil {
+		r.kept = map[roleID]keptRole{}
+	}
+	if len(r.kept) < maxRoles {
+		r.kept[id] = keptRole{source, keys}
+	}
+	return keys
 }
 
 // roleSource gives a role's keys to the cache that calls it, one call at a time.
 type roleSource struct {
 	role  aws.CredentialsProvider
-	until time.Time // the end of the last keys
+	until atomic.Int64 // the end of the last keys, Unix nanoseconds
 }
 
 func (s *roleSource) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	keys, err := s.role.Retrieve(ctx)
 	if err == nil {
-		s.until = keys.Expires
+		s.until.Store(keys.Expires.UnixNano())
 		keys.Expires = keys.Expires.Add(-roleMargin)
 	}
 	return keys, err
@@ -173,13 +220,13 @@ func (s *roleSource) Retrieve(ctx context.Context) (aws.Credentials, error) {
 
 // HandleFailToRefresh goes on with the keys there are, for as long as they hold.
 func (s *roleSource) HandleFailToRefresh(_ context.Context, last aws.Credentials, err error) (aws.Credentials, error) {
-	now := time.Now()
-	if !last.HasKeys() || !now.Before(s.until) {
+	now, until := time.Now(), time.Unix(0, s.until.Load())
+	if !last.HasKeys() || !now.Before(until) {
 		return aws.Credentials{}, err
 	}
 	last.Expires = now.Add(roleAgain)
-	if last.Expires.After(s.until) {
-		last.Expires = s.until
+	if last.Expires.After(until) {
+		last.Expires = until
 	}
 	return last, nil
 }

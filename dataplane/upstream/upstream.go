@@ -59,6 +59,7 @@ type Client struct {
 	ambient     bool // see Config.Ambient
 	stsEndpoint string
 	identity    awsIdentity
+	roles       roles
 }
 
 // New returns a client.
@@ -283,7 +284,9 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if p.Family == "bedrock" {
 		a.framing = bedrock{}
 	}
-	p.Attached.Store(a)
+	if !p.Attached.CompareAndSwap(nil, a) { // another request was first
+		a = p.Attached.Load().(*attached)
+	}
 	return a, nil
 }
 
