@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
+	"github.com/spillway-gateway/spillway/test/provider"
 )
 
 func TestProviderDefaults(t *testing.T) {
@@ -53,12 +54,25 @@ func TestProviderListEmpty(t *testing.T) {
 	}
 }
 
+// homes are the addresses of those whose credential may go nowhere else.
+var homes = map[string]string{
+	"claude_oauth": "https://api.anthropic.com", "codex_oauth": "https://chatgpt.com/backend-api/codex", "google_adc": vertexHome,
+	"google_impersonation": vertexHome, "google_service_account": vertexHome,
+	"aws_role": bedrockHome, "aws_keys": bedrockHome,
+}
+
+const (
+	vertexHome  = "https://us-east5-aiplatform.googleapis.com"
+	bedrockHome = "https://bedrock-runtime.us-east-1.amazonaws.com"
+)
+
 func TestProviderAuthTypes(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	key, structured := fields{"api_key": "k"}, fields{"credentials": fields{"a": "b"}}
 	awsKeys := fields{"credentials": fields{"access_key_id": "k", "secret_access_key": "s"}}
-	bases := map[string]string{"bedrock": "https://bedrock-runtime.us-east-1.amazonaws.com"}
+	target := fields{"credentials": fields{"target_principal": "a@p.iam.gserviceaccount.com"}}
+	account := fields{"credentials": provider.New(provider.Config{}).GoogleServiceAccount("a@p.iam.gserviceaccount.com")}
 	cases := []struct {
 		family, input, want string
 		secret              fields
@@ -76,8 +90,8 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "openai", input: "oauth_passthrough", want: "codex_oauth"},
 		{family: "bedrock", input: "aws_keys", want: "aws_keys", secret: awsKeys},
 		{family: "bedrock", input: "bedrock_api_key", want: "bedrock_api_key", secret: key},
-		{family: "vertex", input: "google_service_account", want: "google_service_account", secret: structured},
-		{family: "vertex", input: "google_impersonation", want: "google_impersonation", secret: structured},
+		{family: "vertex", input: "google_service_account", want: "google_service_account", secret: account},
+		{family: "vertex", input: "google_impersonation", want: "google_impersonation", secret: target},
 		{family: "custom", input: "x_api_key", want: "x_api_key", secret: key},
 
 		{family: "groq", input: "oauth_passthrough", message: "auth_type 'oauth_passthrough' is not supported for model provider 'groq'"},
@@ -99,13 +113,17 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "openai", secret: fields{"api_key": ""}, message: "api_key must be printable ASCII without spaces"},
 	}
 	for i, c := range cases {
-		base, own := bases[c.family]
-		if !own {
-			base = "https://llm.example"
-		}
-		body := with(fields{"name": uuid.NewString(), "model_provider": c.family, "base_url": base}, c.secret)
+		body := with(fields{"name": uuid.NewString(), "model_provider": c.family, "base_url": "https://llm.example"}, c.secret)
 		if c.input != "" {
 			body["auth_type"] = c.input
+		}
+		for _, auth := range []string{c.want, c.input} {
+			if homes[auth] != "" {
+				body["base_url"] = homes[auth]
+			}
+		}
+		if c.family == "vertex" {
+			body["settings"] = fields{"project": "p"}
 		}
 		r := a.call(t, "POST", providersPath, body)
 		if c.message != "" {
@@ -281,11 +299,13 @@ func TestProviderAuthTypeChange(t *testing.T) {
 	if kept.field(t, "secret_path") != created.field(t, "secret_path") {
 		t.Error("another header for the same key must keep it")
 	}
-	gone := a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough"}).want(t, 200)
+	a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough"}).wantError(t, 400, "invalid_request_error",
+		"base_url must be https://chatgpt.com/backend-api/codex with auth_type 'codex_oauth': what it sends goes to its vendor and to no other host")
+	gone := a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough", "base_url": homes["codex_oauth"]}).want(t, 200)
 	if gone.field(t, "auth_type") != "codex_oauth" || gone.field(t, "secret_path") != "" {
 		t.Errorf("passthrough stores nothing: %s", gone.body)
 	}
-	a.call(t, "PUT", path, fields{"base_url": "https://other.example"}).want(t, 200) // nothing is bound to the host
+	a.call(t, "PUT", path, fields{"base_url": "https://chatgpt.com"}).want(t, 200)
 	a.call(t, "PUT", path, fields{"auth_type": "api_key"}).wantError(t, 400, "invalid_request_error", "api_key is required for API-key auth providers")
 	a.call(t, "PUT", path, fields{"auth_type": "api_key", "api_key": "k"}).want(t, 200)
 }
@@ -364,8 +384,11 @@ func TestProviderCatalog(t *testing.T) {
 		if e["default_base_url"] != nil {
 			body["base_url"] = e["default_base_url"]
 		}
-		if e["slug"] == "bedrock" {
-			body["base_url"] = "https://bedrock-runtime.us-east-1.amazonaws.com"
+		switch e["slug"] {
+		case "bedrock":
+			body["base_url"] = bedrockHome
+		case "vertex":
+			body["base_url"], body["settings"] = vertexHome, fields{"project": "p"}
 		}
 		a.call(t, "POST", providersPath, body).want(t, 200)
 	}

@@ -12,47 +12,30 @@ import (
 // bedrockAPIFamilies are the dialects that a model may be asked in whose id does not name it.
 var bedrockAPIFamilies = []string{"anthropic", "converse"}
 
-// validateBedrock refuses what a node could not sign, or would send to what serves no models.
-func (c ProviderConfig) validateBedrock() error {
-	u, err := url.Parse(c.BaseURL)
-	if err != nil {
-		return Invalid("base_url", "base_url must be an absolute http or https URL")
-	}
-	if _, ok := node.BedrockHost(u.Host); !ok {
-		service, region, _ := node.AWSHost(u.Hostname())
+// checkBedrock refuses what a node could not sign, or would send to what serves no models.
+func checkBedrock(c ProviderConfig, base *url.URL) error {
+	if _, ok := node.BedrockHost(base.Host); !ok {
+		service, region, _ := node.AWSHost(base.Hostname())
 		return Invalid("base_url", "base_url is that of AWS's %s, which serves no models this way: use https://bedrock-runtime.%s.amazonaws.com", service, region)
 	}
-	var settings struct {
-		Region *json.RawMessage `json:"region"`
-		Family *json.RawMessage `json:"model_api_family"`
-	}
-	_ = json.Unmarshal(c.Settings, &settings) // an object: validate has looked
-	region, err := settingText("region", settings.Region)
+	region, err := c.setting("region")
 	if err != nil {
 		return err
 	}
-	_, hosts, _ := node.AWSHost(u.Hostname())
+	_, hosts, _ := node.AWSHost(base.Hostname())
 	switch {
 	case region != "" && !node.IsAWSRegion(region):
 		return Invalid("settings.region", "settings.region must be the code of an AWS region, like us-east-1")
 	case region != "" && hosts != "" && region != hosts:
 		return Invalid("settings.region", "settings.region is %s, but base_url is in %s: leave settings.region out or make them agree", region, hosts)
 	case region == "" && hosts == "" && c.AuthType != AuthBedrockAPIKey:
-		return Invalid("settings.region", "settings.region is required: base_url does not name the region that requests are signed for, as https://bedrock-runtime.<region>.amazonaws.com would")
+		return Invalid("settings.region", "settings.region is required: base_url does not name the region that requests are signed for, as https://bedrock-runtime.{region}.amazonaws.com would")
 	}
-	family, err := settingText("model_api_family", settings.Family)
-	if err != nil || settings.Family == nil {
+	family, err := c.setting("model_api_family")
+	if err != nil || family == "" {
 		return err
 	}
 	return oneOf("settings.model_api_family", family, bedrockAPIFamilies)
-}
-
-// settingText is a setting that is a string, or empty where it is absent.
-func settingText(name string, value *json.RawMessage) (text string, err error) {
-	if value != nil && json.Unmarshal(*value, &text) != nil {
-		return "", Invalid("settings."+name, "settings.%s must be a string", name)
-	}
-	return text, nil
 }
 
 // field is one of a structured credential.
@@ -70,8 +53,8 @@ var (
 	externalID = regexp.MustCompile(`^[\w+=,.@:/-]{1,1000}$`)
 )
 
-// credentialFields are those of the structured credentials, by auth_type.
-var credentialFields = map[string][]field{
+// awsFields are those of credentials, by auth_type.
+var awsFields = map[string][]field{
 	AuthAWSKeys: {
 		{"access_key_id", true, printable, "printable ASCII without spaces"},
 		{"secret_access_key", true, printable, "printable ASCII without spaces"},
@@ -83,15 +66,12 @@ var credentialFields = map[string][]field{
 	},
 }
 
-// validateStructured refuses a structured credential that lacks what a node needs, or has a
-// name that nothing reads. The value is never quoted.
-func validateStructured(auth, text string) error {
-	fields, known := credentialFields[auth]
-	if !known {
-		return nil
-	}
+// checkAWS refuses a credential that lacks what a node needs, or has a name that nothing
+// reads. The value is never quoted.
+func checkAWS(auth string, credentials json.RawMessage) error {
+	fields := awsFields[auth]
 	var given map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &given); err != nil {
+	if json.Unmarshal(credentials, &given) != nil {
 		return Invalid("credentials", "credentials must be a JSON object")
 	}
 	names := make([]string, 0, len(fields))

@@ -164,6 +164,9 @@ func (c ProviderConfig) validate() error {
 		// "<provider>/<model>" is split at the first one.
 		return Invalid("name", "name must not contain '/'")
 	}
+	if form := baseURLForms[c.Family]; c.BaseURL == "" && form != "" {
+		return Invalid("base_url", "base_url is required: %s", form)
+	}
 	if err := validateBaseURL(c.BaseURL); err != nil {
 		return err
 	}
@@ -173,7 +176,10 @@ func (c ProviderConfig) validate() error {
 	if len(c.Settings) > maxSettingsLen {
 		return Invalid("settings", "settings must be at most %d bytes", maxSettingsLen)
 	}
-	if err := c.validateFamily(); err != nil {
+	if err := c.validateAPIFamily(); err != nil {
+		return err
+	}
+	if err := c.validateServing(); err != nil {
 		return err
 	}
 	if err := oneOf("model_sync_mode", c.ModelSyncMode, modelSyncModes); err != nil {
@@ -185,17 +191,6 @@ func (c ProviderConfig) validate() error {
 	return c.Timeouts.validate()
 }
 
-// validateFamily checks what only one family has.
-func (c ProviderConfig) validateFamily() error {
-	switch c.Family {
-	case "custom":
-		return c.validateAPIFamily()
-	case "bedrock":
-		return c.validateBedrock()
-	}
-	return nil
-}
-
 // modelAPIFamilies are the APIs that a custom endpoint may have.
 var modelAPIFamilies = []string{"openai", "openai_responses", "anthropic"}
 
@@ -205,12 +200,12 @@ func (c ProviderConfig) validateAPIFamily() error {
 	var settings struct {
 		Family *json.RawMessage `json:"model_api_family"`
 	}
-	if json.Unmarshal(c.Settings, &settings) != nil || settings.Family == nil {
+	if c.Family != "custom" || json.Unmarshal(c.Settings, &settings) != nil || settings.Family == nil {
 		return nil
 	}
-	family, err := settingText("model_api_family", settings.Family)
-	if err != nil {
-		return err
+	var family string
+	if json.Unmarshal(*settings.Family, &family) != nil {
+		return Invalid("settings.model_api_family", "settings.model_api_family must be a string")
 	}
 	return oneOf("settings.model_api_family", family, modelAPIFamilies)
 }
@@ -226,7 +221,7 @@ func (c ProviderConfig) credentialChange(next ProviderConfig, p ProviderPatch, s
 		return CredentialChange{}, err
 	case replace != nil:
 		return CredentialChange{Replace: replace}, nil
-	case stored && kind == secretKinds[c.AuthType]:
+	case stored && kind == secretKinds[c.AuthType] && (kind != secretStructured || next.AuthType == c.AuthType):
 		if from, to := origin(c.BaseURL), origin(next.BaseURL); !to.safeAfter(from) {
 			return CredentialChange{}, Invalid("base_url",
 				"base_url leads to another host or drops https: the stored credential is bound to %s, send the credential again in the same request", from.host)
@@ -257,7 +252,7 @@ func newCredential(auth string, p ProviderPatch) (*node.Credential, error) {
 		case !isObject([]byte(p.Credentials.Reveal())):
 			return nil, Invalid("credentials", "credentials must be a JSON object")
 		}
-		if err := validateStructured(auth, p.Credentials.Reveal()); err != nil {
+		if err := checkCredentials(auth, json.RawMessage(p.Credentials.Reveal())); err != nil {
 			return nil, err
 		}
 		return &node.Credential{Structured: json.RawMessage(p.Credentials.Reveal())}, nil

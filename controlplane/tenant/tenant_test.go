@@ -30,7 +30,7 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"bytes": "text", "errors": "text", "encoding/json": "settings and credentials are JSON objects", "fmt": "messages", "log/slog": "a secret redacts itself",
-		"maps": "text", "net/url": "base URLs are parsed, never dialed", "regexp": "forms", "slices": "text", "strings": "text", "time": "the type; now comes in",
+		"maps": "text", "net/netip": "an address is told from a name", "net/url": "base URLs are parsed, never dialed", "regexp": "the forms of names", "slices": "text", "strings": "text", "time": "the type; now comes in",
 		"unicode": "text", "unicode/utf8": "text", "github.com/google/uuid": "ids",
 		"github.com/spillway-gateway/spillway/api/node": "the limits and forms that both planes share",
 	}
@@ -224,8 +224,12 @@ func TestCatalogIsCreatable(t *testing.T) {
 		if f.DefaultBaseURL == "" {
 			in.BaseURL = ptr("https://llm.example")
 		}
-		if f.Slug == "bedrock" {
+		switch f.Slug {
+		case "bedrock":
 			in.BaseURL = ptr("https://bedrock-runtime.us-east-1.amazonaws.com")
+		case "vertex":
+			in.BaseURL = ptr("https://us-east5-aiplatform.googleapis.com")
+			in.Settings = []byte(`{"project":"p"}`)
 		}
 		if strings.HasSuffix(f.AuthType, "api_key") {
 			in.APIKey = ptr(tenant.NewSecret("k"))

@@ -147,8 +147,8 @@ func (c *Client) roleKeys(p *decide.Provider, stored awsStored) (aws.Credentials
 	client := sts.NewFromConfig(own, func(o *sts.Options) {
 		o.Region = p.Region
 		o.HTTPClient = &http.Client{Transport: (*throughGuard)(c), Timeout: 10 * time.Second, CheckRedirect: noRedirect}
-		if c.stsEndpoint != "" {
-			o.BaseEndpoint = aws.String(c.stsEndpoint)
+		if c.services.AWS != "" {
+			o.BaseEndpoint = aws.String(c.services.AWS)
 		}
 	})
 	role := &roleSource{role: stscreds.NewAssumeRoleProvider(client, stored.RoleARN, func(o *stscreds.AssumeRoleOptions) {

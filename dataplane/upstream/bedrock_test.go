@@ -62,7 +62,7 @@ func awsSetup(t *testing.T, ambient bool) *awsBed {
 	t.Cleanup(func() { _ = b.aws.Close() })
 	b.aws.AddAWSKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "")
 	b.aws.AddAWSKeys(ownKeyID, ownSecret, "")
-	b.client = New(Config{SealKey: key, Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, Ambient: ambient, STSEndpoint: b.url})
+	b.client = New(Config{SealKey: key, Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, Ambient: ambient, Services: TokenServices{AWS: b.url}})
 	t.Cleanup(b.client.Close)
 	return b
 }
@@ -368,7 +368,7 @@ func TestTokenServiceIsGuarded(t *testing.T) {
 	t.Parallel()
 	b := awsSetup(t, false)
 	b.aws.AddAWSRole(roleARN, b.org.String(), time.Hour)
-	b.client = New(Config{SealKey: b.key, STSEndpoint: b.url})
+	b.client = New(Config{SealKey: b.key, Services: TokenServices{AWS: b.url}})
 	_, _, err := b.ask(t.Context(), b.target(t, "aws_role", storedRole(""), claudeID), false)
 	var failed *Error
 	if !errors.Is(err, ErrForbidden) || !errors.As(err, &failed) || failed.Cause != decide.Refused {

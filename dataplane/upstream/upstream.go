@@ -37,11 +37,11 @@ type Config struct {
 	SealKey hpke.PrivateKey
 	// Guard decides which addresses may be dialed. Its zero value allows public ones.
 	Guard Guard
-	// Ambient lets every organization have its requests made with the node's own
-	// cloud identity (instance role, workload identity), where a provider stores none.
+	// Ambient lets every organization's providers use the identity that the node has in its
+	// cloud, where they ask for it.
 	Ambient bool
-	// STSEndpoint replaces AWS's token service, for tests. Empty in the product.
-	STSEndpoint string
+	// Services are where tokens come from. Zero in the product, which test/house checks.
+	Services TokenServices
 	// DialUnguarded replaces the guarded dialer, and the Guard with it: it is for tests
 	// whose providers are in memory, so that their time can be virtual. Nil in the product,
 	// which test/house checks.
@@ -55,16 +55,19 @@ type Client struct {
 	allow      []netip.Prefix // see Guard.Allow
 	dial       func(ctx context.Context, network, address string) (net.Conn, error)
 	transports sync.Map // "scheme://host" -> *http.Transport
+	ambient    bool
+	services   TokenServices
+	identity   awsIdentity
+	roles      roles
 
-	ambient     bool // see Config.Ambient
-	stsEndpoint string
-	identity    awsIdentity
-	roles       roles
+	mu     sync.Mutex
+	tokens map[tokenKey]*tokens
 }
 
 // New returns a client.
 func New(cfg Config) *Client {
-	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded, ambient: cfg.Ambient, stsEndpoint: cfg.STSEndpoint}
+	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded, ambient: cfg.Ambient, services: cfg.Services.withDefaults(),
+		tokens: map[tokenKey]*tokens{}}
 	if c.dial == nil {
 		c.dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control}).DialContext
 	}
@@ -276,7 +279,7 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if a, ok := p.Attached.Load().(*attached); ok {
 		return a, nil
 	}
-	signer, err := c.signerOf(p)
+	signer, err := c.signer(p)
 	if err != nil {
 		return nil, err
 	}
@@ -290,14 +293,18 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	return a, nil
 }
 
-func (c *Client) signerOf(p *decide.Provider) (signer, error) {
-	if vendor := p.Auth.Vendor(); vendor != decide.NoVendor {
-		if !c.vendorHost(vendor, p.Base) {
+// signer opens what a provider's credential is.
+func (c *Client) signer(p *decide.Provider) (signer, error) {
+	if p.Auth.Vendor() != decide.NoVendor {
+		if !c.vendorHost(p) {
 			return nil, fmt.Errorf("%w: provider %s is on another host than its vendor's, and callers' own tokens go nowhere else", ErrCredential, p.ID)
 		}
 		return ownToken{}, nil
 	}
-	if p.Auth.Signs() {
+	switch p.Auth {
+	case decide.GoogleKeyAuth, decide.GoogleADCAuth, decide.GoogleImpersonationAuth:
+		return c.googleTokens(p)
+	case decide.AWSKeys, decide.AWSRole:
 		return c.awsSigner(p)
 	}
 	credential, err := c.open(p)
@@ -310,16 +317,19 @@ func (c *Client) signerOf(p *decide.Provider) (signer, error) {
 	return keyOf(p.Auth, credential.APIKey), nil
 }
 
-// vendorHosts are where callers' own tokens may go, and nowhere below them.
-var vendorHosts = map[decide.Vendor]string{decide.Claude: "api.anthropic.com", decide.ChatGPT: "chatgpt.com"}
+// vendorAuths are the ways to send a credential that only a vendor's own hosts may get.
+var vendorAuths = map[decide.Auth]string{
+	decide.ClaudeOAuth: node.AuthClaudeOAuth, decide.CodexOAuth: node.AuthCodexOAuth,
+	decide.GoogleADCAuth: node.AuthGoogleADC, decide.GoogleImpersonationAuth: node.AuthGoogleImpersonation,
+}
 
-// vendorHost reports whether callers' own tokens of a vendor may go to the host: the
-// vendor's over TLS, or an address that the operator allowed by its network.
-func (c *Client) vendorHost(v decide.Vendor, u *url.URL) bool {
-	if u.Scheme == "https" && u.Hostname() == vendorHosts[v] {
+// vendorHost reports whether what is not the organization's own may go to the provider: its
+// vendor's host over TLS, or an address that the operator allowed by its network.
+func (c *Client) vendorHost(p *decide.Provider) bool {
+	if authType, vendors := vendorAuths[p.Auth]; vendors && node.VendorHost(authType, p.Base) {
 		return true
 	}
-	return c.allowed(u)
+	return c.allowed(p.Base)
 }
 
 // allowed reports whether the address is one that the operator allowed by its network.
@@ -344,8 +354,8 @@ func (c *Client) open(p *decide.Provider) (credential node.Credential, err error
 	if err != nil {
 		return credential, fmt.Errorf("%w: provider %s's seal does not open", ErrCredential, p.ID)
 	}
-	if json.Unmarshal(plain, &credential) != nil { // the error could quote it
-		return credential, fmt.Errorf("%w: provider %s's is not one", ErrCredential, p.ID)
+	if err := json.Unmarshal(plain, &credential); err != nil {
+		return credential, fmt.Errorf("%w: provider %s's cannot be read", ErrCredential, p.ID)
 	}
 	return credential, nil
 }

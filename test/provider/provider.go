@@ -36,6 +36,7 @@ type Server struct {
 	script  script
 	ring    ring
 	aws     awsAccount
+	google  googleAccounts
 
 	mu       sync.Mutex
 	http     *http.Server
@@ -77,6 +78,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/messages", s.handle(always(messages{}), model))
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.handle(always(messages{}), countTokens))
 	s.bedrockRoutes(mux)
+	s.vertexRoutes(mux)
 	mux.HandleFunc("GET /v1/models", s.auxiliary(modelList, byVersion, s.listModels))
 	mux.HandleFunc("GET /v1/models/{model...}", s.auxiliary(modelList, byVersion, s.getModel))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
