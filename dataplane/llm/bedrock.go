@@ -3,7 +3,6 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 )
 
 // bedrockFaults are Bedrock's exceptions as types of Anthropic's errors, where the status
@@ -37,8 +36,7 @@ var bedrockFaults = map[string]string{
 // before it, in a stream with a small letter first.
 // https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization
 func ExceptionName(text string) string {
-	text, _, _ = strings.Cut(text, ":")
-	text = text[strings.LastIndexByte(text, '#')+1:]
+	text = exceptionName(text)
 	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
 		text = string(text[0]-'a'+'A') + text[1:]
 	}

@@ -172,7 +172,7 @@ func (e *chatEncoder) image(m *Media) {
 	case m.URL != "":
 		e.str("url", m.URL)
 	case m.FileID != "":
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.own(m)
 	default:
 		e.dataURL("url", m.MIME, m.Data)
 	}
@@ -183,22 +183,10 @@ func (e *chatEncoder) file(m *Media) {
 	if name == "" {
 		name = "document.pdf" // required with data, and tells the type
 	}
-	switch {
-	case m.URL != "":
-		file, ok := e.hop.fetched(m.URL)
-		if !ok {
-			e.cannot("url", "chat takes documents as bytes only")
-			e.err.Fetch = m.URL
-			return
-		}
-		e.str("filename", name)
-		e.dataURL("file_data", file.MIME, encodeBase64(file.Data))
-	case m.FileID != "":
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
-	default:
-		e.str("filename", name)
-		e.dataURL("file_data", m.MIME, m.Data)
-	}
+	m = e.fetched(m, "chat takes documents as bytes only")
+	e.own(m)
+	e.str("filename", name)
+	e.dataURL("file_data", m.MIME, m.Data)
 }
 
 func (e *chatEncoder) assistant(parts []Part) {
@@ -256,7 +244,7 @@ func (e *chatEncoder) tools() {
 	for _, t := range e.q.Tools {
 		switch t.Kind {
 		case WebSearch:
-			e.cannot("tools", "the target has no tool \""+t.Name+"\"")
+			e.noTool(&t)
 			continue
 		case Custom:
 			t = t.wrapped()

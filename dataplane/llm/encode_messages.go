@@ -1,10 +1,8 @@
 package llm
 
 import (
-	"encoding/base64"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // encodeMessages writes the request for a target that speaks messages.
@@ -27,16 +25,9 @@ func encodeMessages(q *Request, hop *Hop) ([]byte, error) {
 
 type messagesEncoder struct{ encoding }
 
-// conversation writes system and messages. Anthropic wants at least one message and the
-// user's first.
+// conversation writes system and messages.
 func (e *messagesEncoder) conversation() {
-	turns := e.turns()
-	system := e.q.System
-	if len(turns) == 0 {
-		turns, system = []Turn{{User, system}}, nil
-	} else if turns[0].Role == Assistant {
-		turns = append([]Turn{{User, []Part{{Kind: Text, Text: "(The conversation begins.)"}}}}, turns...)
-	}
+	system, turns := e.opened()
 	trimEnd(&turns[len(turns)-1])
 	if len(system) > 0 {
 		e.in("system", '[')
@@ -58,37 +49,6 @@ func trimEnd(t *Turn) {
 	if last := len(t.Parts) - 1; t.Role == Assistant && t.Parts[last].Kind == Text {
 		t.Parts[last].Text = strings.TrimRight(t.Parts[last].Text, " \t\r\n")
 	}
-}
-
-// turns are the conversation without what does not cross, neighbours of one role made
-// one: Anthropic wants all results of one turn in one message. Instructions in the
-// middle become marked text of the user's, in place.
-func (e *messagesEncoder) turns() []Turn {
-	var turns []Turn
-	for _, t := range e.q.Turns {
-		var parts []Part
-		for _, p := range t.Parts {
-			if p.Kind == Thinking {
-				continue
-			}
-			if t.Role == System {
-				p.Text = "<system>\n" + p.Text + "\n</system>"
-			}
-			parts = append(parts, p)
-		}
-		if t.Role == System {
-			t.Role = User
-		}
-		if len(parts) == 0 {
-			continue
-		}
-		if n := len(turns); n > 0 && turns[n-1].Role == t.Role {
-			turns[n-1].Parts = append(turns[n-1].Parts, parts...)
-			continue
-		}
-		turns = append(turns, Turn{t.Role, parts})
-	}
-	return turns
 }
 
 func (e *messagesEncoder) turn(t *Turn) {
@@ -155,15 +115,9 @@ func (e *messagesEncoder) result(out *Output) {
 
 // document is what Anthropic takes of a document's data: PDF as it is, text as text.
 func (e *messagesEncoder) document(m *Media) *Media {
-	if m.Data == "" || m.MIME == "application/pdf" {
-		return m
+	if m = asText(m); m.Data != "" && m.MIME != "application/pdf" {
+		e.cannot("file_data", "messages takes PDF and text, not "+m.MIME)
 	}
-	if strings.HasPrefix(m.MIME, "text/") || m.MIME == "application/json" {
-		if text, err := base64.StdEncoding.DecodeString(m.Data); err == nil && utf8.Valid(text) {
-			return &Media{Plain: string(text)}
-		}
-	}
-	e.cannot("file_data", "messages takes PDF and text, not "+m.MIME)
 	return m
 }
 
@@ -174,7 +128,7 @@ func (e *messagesEncoder) source(m *Media) {
 		e.str("type", "url")
 		e.str("url", m.URL)
 	case m.FileID != "":
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.own(m)
 	case m.Plain != "":
 		e.str("type", "text")
 		e.str("media_type", "text/plain")
@@ -271,15 +225,8 @@ func (e *messagesEncoder) awaitsModel() bool {
 }
 
 func (e *messagesEncoder) outputConfig(f *Format, effort string) {
-	field := "response_format"
-	if e.q.From == Responses {
-		field = "text.format"
-	}
-	if f != nil && f.Schema == nil {
-		e.cannot(field, "messages has no JSON mode without a schema")
-	}
-	if f != nil && e.m.NoSchemas {
-		e.cannot(field, "the target's model keeps to no schema")
+	if f != nil {
+		e.schema(f, "messages")
 	}
 	if f == nil && effort == "" {
 		return

@@ -164,7 +164,7 @@ func (e *responsesEncoder) image(m *Media) {
 	case m.URL != "":
 		e.str("image_url", m.URL)
 	case m.FileID != "" && e.q.From == Messages:
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.own(m)
 	case m.FileID != "":
 		e.str("file_id", m.FileID)
 	default:
@@ -183,7 +183,7 @@ func (e *responsesEncoder) file(m *Media) {
 	case m.URL != "":
 		e.str("file_url", m.URL)
 	case m.FileID != "" && e.q.From == Messages:
-		e.cannot("file_id", "a file kept by one vendor is not known to another")
+		e.own(m)
 	case m.FileID != "":
 		e.str("file_id", m.FileID)
 	default:

@@ -14,6 +14,7 @@ const (
 	ByEffort              // OpenAI: a word
 	ByBudget              // Anthropic: a number of tokens
 	Adaptive              // Anthropic: as the model finds right, and a word
+	ByConfig              // Amazon: an object with a word
 )
 
 // Model is what has to be known of the target's model. The zero value but for Name is
@@ -33,14 +34,18 @@ type Model struct {
 	Efforts []string
 	// CompletionTokens: chat's limit is max_completion_tokens, not max_tokens.
 	CompletionTokens bool
-	// Caches: the target reads cache_control although it speaks chat (OpenRouter).
+	// Caches: the target reads cache_control although it speaks chat (OpenRouter), or
+	// Converse's form of it.
 	Caches bool
 	// PlainText: the target takes a text as one string only, not as a list of parts.
 	PlainText bool
-	// NoSchemas: messages models from before output_config.format and strict tools.
+	// NoSchemas: messages models from before output_config.format and strict tools, and
+	// models on AWS that cannot be held to a schema.
 	NoSchemas bool
 	// NoSampling: the model refuses temperature and top_p.
 	NoSampling bool
+	// Traits are of models on AWS.
+	Traits Trait
 }
 
 var claudeEfforts = []string{"low", "medium", "high", "max"}
@@ -80,15 +85,24 @@ func KnownModel(name string) Model {
 	if _, after, found := strings.Cut(short, "anthropic."); found {
 		short = after
 	}
+	m, found := longestPrefix(known, short)
+	if !found {
+		m, _ = longestPrefix(hosted, withoutRegion(short))
+	}
+	m.Name = name
+	return m
+}
+
+// longestPrefix is the entry whose key is the longest that name begins with.
+func longestPrefix(table map[string]Model, name string) (Model, bool) {
 	best := ""
-	for prefix := range known {
-		if strings.HasPrefix(short, prefix) && len(prefix) > len(best) {
+	for prefix := range table {
+		if strings.HasPrefix(name, prefix) && len(prefix) > len(best) {
 			best = prefix
 		}
 	}
-	m := known[best]
-	m.Name = name
-	return m
+	m, found := table[best]
+	return m, found
 }
 
 // effortOrder is every effort there is, from the least.

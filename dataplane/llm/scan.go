@@ -421,6 +421,8 @@ func (d Dialect) ReadAnswer(body []byte) AnswerKind {
 		return readResponse(body)
 	case Embeddings:
 		return readEmbeddings(body)
+	case Converse:
+		return readConverse(body)
 	}
 	s := scanner{b: body}
 	s.space()

@@ -38,6 +38,8 @@ func (d Dialect) Judge(ev Event) Meaning {
 			return Garbled // every event of the dialect says what it is
 		}
 		lifecycle = responsesLifecycle(ev)
+	case Converse:
+		lifecycle = converseLifecycle(ev)
 	}
 	s := scanner{b: ev.Data}
 	s.space()
@@ -171,6 +173,8 @@ func (d Dialect) Outcome(ev Event) Meaning {
 		case "response.failed", "error":
 			return Failed
 		}
+	case Converse:
+		return converseOutcome(ev)
 	}
 	return Content
 }

@@ -122,6 +122,8 @@ func (q *Request) Translate(hop Hop) (*Translation, error) {
 		t.body, err = encodeMessages(q, &t.hop)
 	case hop.To == Responses && q.From != Responses:
 		t.body, err = encodeResponses(q, &t.hop)
+	case hop.To == Converse:
+		t.body, err = encodeConverse(q, &t.hop)
 	default:
 		err = &CannotError{Reason: "no translation from " + q.From.String() + " to " + hop.To.String()}
 	}
@@ -148,6 +150,8 @@ func (t *Translation) Answer(body []byte) ([]byte, Usage, error) {
 		a = decodeChatAnswer(&r, m)
 	case Messages:
 		a = decodeMessagesAnswer(&r, m)
+	case Converse:
+		a = decodeConverseAnswer(&r, m)
 	default:
 		a = decodeResponsesAnswer(&r, m)
 	}

@@ -113,6 +113,12 @@ func TestModelTable(t *testing.T) {
 		"llama-4":                    {},
 		"claude-opus-4-7":            {MaxOutput: 128000, Reasoning: Adaptive},
 		"claude-fable-6":             {MaxOutput: 64000, Reasoning: Adaptive},
+		"eu.amazon.nova-micro-v1:0":  {MaxOutput: 10000},
+		"mistral.mixtral-8x7b":       {MaxOutput: 4096},
+		"us-gov.meta.llama3-8b-v1:0": {MaxOutput: 2048},
+		"openai.gpt-oss-120b-1:0":    {Reasoning: ByEffort},
+		"acme.amazon.nova-micro":     {},
+		"arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-2-lite-v1:0": {MaxOutput: 64000, Reasoning: ByConfig},
 	} {
 		got := KnownModel(name)
 		if got.Name != name || got.MaxOutput != want.MaxOutput || got.Reasoning != want.Reasoning {
@@ -270,7 +276,7 @@ func TestOneRequestForManyTargets(t *testing.T) {
 		}
 		var group sync.WaitGroup
 		for range 4 {
-			for _, to := range others(from) {
+			for _, to := range targets(from) {
 				group.Go(func() { _, _ = q.Translate(hopTo(to, "")) })
 			}
 		}

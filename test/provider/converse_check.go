@@ -97,6 +97,15 @@ type converseOutput struct {
 	} `json:"textFormat"`
 }
 
+// ConverseRefuses is why AWS Bedrock's Converse would refuse a request to a model, or where
+// streamed is true ConverseStream would; empty: it would not.
+func ConverseRefuses(model string, streamed bool, body []byte) string {
+	if _, refusal := (converse{model: model, streamed: streamed}).parse(body); refusal != nil {
+		return refusal.message
+	}
+	return ""
+}
+
 func invalid(format string, args ...any) *fault {
 	return &fault{status: http.StatusBadRequest, typ: "ValidationException", message: fmt.Sprintf(format, args...)}
 }
