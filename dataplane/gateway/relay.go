@@ -49,7 +49,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
-		if failure.Cause == decide.GatewayFault || failure.Cause == decide.CredentialRefused {
+		if failure.Cause == decide.GatewayFault || errors.Is(err, upstream.ErrCredential) {
 			h.cfg.Log.Error("attempt impossible", "request_id", x.id, "provider_id", t.Provider.ID, "error", err)
 		}
 		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil

@@ -60,7 +60,7 @@ func noKeys(ctx context.Context, err error) *Error {
 	case errors.As(err, &said) && said.ErrorFault() != smithy.FaultServer:
 		return &Error{Phase: decide.Dialing, Cause: decide.CredentialRefused, Err: fmt.Errorf("%w: %w", ErrCredential, err)}
 	}
-	return &Error{Phase: decide.Dialing, Cause: decide.Refused, Err: err}
+	return &Error{Phase: decide.Dialing, Cause: decide.Refused, Err: fmt.Errorf("%w: %w", ErrCredential, err)}
 }
 
 // awsStored is what an organization stores: keys, or a role. The admin API's names.
@@ -146,6 +146,7 @@ func (c *Client) roleKeys(p *decide.Provider, stored awsStored) (aws.Credentials
 	}
 	client := sts.NewFromConfig(own, func(o *sts.Options) {
 		o.Region = p.Region
+		o.RetryMaxAttempts = 2 // a request waits
 		o.HTTPClient = &http.Client{Transport: (*throughGuard)(c), Timeout: 10 * time.Second, CheckRedirect: noRedirect}
 		if c.services.AWS != "" {
 			o.BaseEndpoint = aws.String(c.services.AWS)
