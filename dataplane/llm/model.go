@@ -35,6 +35,8 @@ type Model struct {
 	CompletionTokens bool
 	// Caches: the target reads cache_control although it speaks chat (OpenRouter).
 	Caches bool
+	// NoStreamOptions: the target speaks chat but refuses stream_options (Cohere).
+	NoStreamOptions bool
 	// PlainText: the target takes a text as one string only, not as a list of parts.
 	PlainText bool
 	// NoSchemas: messages models from before output_config.format and strict tools.
