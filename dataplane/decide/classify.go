@@ -203,7 +203,7 @@ func statusClass(status int) Class {
 		return Timeout
 	case status == http.StatusTooManyRequests:
 		return RateLimited
-	case status == 529:
+	case status == 529, status == 498: // Groq's flex capacity is used up: https://console.groq.com/docs/errors
 		return Overloaded
 	case status >= 500:
 		return ServerError

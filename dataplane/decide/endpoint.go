@@ -37,6 +37,9 @@ func (t *Target) takes() *Endpoints {
 // addresses name the model have none here: see endpointsOfModel.
 func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
 	written := strings.TrimRight(base.Path, "/")
+	for _, call := range calls {
+		written = strings.TrimSuffix(written, call) // the whole address, as documentation shows it
+	}
 	path := written
 	if prefix, known := knownPaths[base.Hostname()]; known && (path == "" || path == "/v1") {
 		path = prefix
@@ -51,12 +54,15 @@ func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
 			e[d] = &Endpoint{URL: onHost(base, path+"/embeddings")}
 		case llm.Messages:
 			// People write Anthropic's address with and without "/v1".
-			address := strings.TrimSuffix(written, "/v1") + "/v1/messages"
+			address := strings.TrimSuffix(strings.TrimSuffix(written, "/messages"), "/v1") + "/v1/messages"
 			e[d] = &Endpoint{URL: onHost(base, address), Count: onHost(base, address+"/count_tokens")}
 		}
 	}
 	return e
 }
+
+// calls are the ends of addresses that are a call's and not the API's.
+var calls = []string{"/chat/completions", "/embeddings", "/responses"}
 
 // endpointsOfModel are the endpoints of one model, where the family's addresses name it
 // (false: they do not), and what bodies call it.
@@ -86,12 +92,14 @@ var knownPaths = map[string]string{
 	"chatgpt.com":                       "/backend-api/codex",
 	"api.groq.com":                      "/openai/v1",
 	"api.together.xyz":                  "/v1",
+	"api.together.ai":                   "/v1",
 	"api.mistral.ai":                    "/v1",
 	"api.x.ai":                          "/v1",
 	"api.fireworks.ai":                  "/inference/v1",
 	"openrouter.ai":                     "/api/v1",
 	"api.deepseek.com":                  "/v1",
 	"api.cohere.ai":                     "/compatibility/v1",
+	"api.cohere.com":                    "/compatibility/v1",
 	"api.perplexity.ai":                 "",
 	"generativelanguage.googleapis.com": "/v1beta/openai",
 }

@@ -195,7 +195,11 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 // Model is what is known of the target's model where a request is translated for it.
 func (t *Target) Model() llm.Model {
 	m := llm.KnownModel(t.Called())
-	m.Caches = m.Caches || t.Provider.Base != nil && t.Provider.Base.Hostname() == "openrouter.ai"
+	if t.Provider.Base != nil {
+		host := t.Provider.Base.Hostname()
+		m.Caches = m.Caches || host == "openrouter.ai"
+		m.NoStreamOptions = host == "api.cohere.ai" || host == "api.cohere.com"
+	}
 	return m
 }
 

@@ -63,6 +63,18 @@ var rules = []rule{
 
 	{class: AuthRejected, statuses: []int{400}, codes: awsAuthCodes,
 		source: bedrockErrors + " and https://docs.aws.amazon.com/IAM/latest/APIReference/CommonErrors.html"},
+	{class: UsageLimit, statuses: []int{412}, contains: "is suspended, possibly due to",
+		source: "https://docs.fireworks.ai/troubleshooting/status_error_codes/inference_error_code (an account past its limit)"},
+
+	// Not of the credential, although the status says so: health must not suffer.
+	{class: BadRequest, statuses: []int{403}, contains: "max_new_tokens",
+		source: "https://docs.together.ai/docs/error-codes (403: input and max_tokens are more than the context length)"},
+	{class: BadRequest, statuses: []int{403}, contains: "input was flagged",
+		source: "https://openrouter.ai/docs/api-reference/errors (403: moderation)"},
+
+	{class: Entitlement, statuses: []int{413}, codes: []string{"rate_limit_exceeded"},
+		source: "seen from Groq: one request is larger than the account's limit per minute, whenever it is sent"},
+
 	{class: AuthRejected, statuses: []int{400}, codes: []string{"invalid_api_key", "API_KEY_INVALID", "authentication_error"},
 		source: "https://platform.openai.com/docs/guides/error-codes"},
 	{class: AuthRejected, statuses: []int{400}, contains: "api key not valid",
@@ -72,6 +84,8 @@ var rules = []rule{
 
 	{class: ModelNotFound, statuses: []int{400}, codes: []string{"model_not_found", "model_decommissioned", "not_found_error"},
 		source: "https://console.groq.com/docs/errors, https://platform.openai.com/docs/deprecations"},
+	{class: ModelNotFound, statuses: []int{400}, codes: []string{"invalid_model", "DeploymentNotFound"},
+		source: "seen from Mistral and Perplexity; https://learn.microsoft.com/azure/ai-services/openai/reference (errors)"},
 
 	{class: ModelNotFound, statuses: []int{400}, contains: "model identifier is invalid",
 		source: "seen from Bedrock, of models that a region does not have or has no longer"},

@@ -22,6 +22,7 @@ type answer struct {
 	header      http.Header
 	body        []byte
 	passthrough bool // it is about the caller's own account
+	rewritten   bool // the body is the gateway's, with the provider's words
 }
 
 const (
@@ -132,10 +133,25 @@ func (a *attempt) refusal() (decide.Verdict, *answer) {
 
 // answer is a refusal as the caller may get it; it takes the body over.
 func (a *attempt) answer(body []byte) *answer {
-	if a.across.now != nil {
-		body = a.across.now.Error(a.resp.StatusCode, body)
+	return a.exchange.answered(a.target, a.resp, body)
+}
+
+// answered is a provider's refusal in the caller's own envelope: as it came where it is
+// that, else the same words in it. What is between a person's tool and its vendor is not
+// touched. A refusal inside a 2xx gets the status that it stands for: clients take a 2xx
+// for an answer.
+func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte) *answer {
+	a := &answer{status: resp.StatusCode, header: resp.Header, body: body, passthrough: t.Passthrough()}
+	if a.passthrough || a.status < 300 && x.to == x.dialect && x.dialect.FailedAnswer(body) {
+		return a
 	}
-	return &answer{a.resp.StatusCode, a.resp.Header, body, a.target.Passthrough()}
+	if a.status < 300 {
+		a.status = llm.RefusalStatus(body)
+	}
+	if x.across.now != nil || !x.dialect.OwnError(body) {
+		a.body, a.rewritten = x.dialect.Refusal(a.status, body, x.id), true
+	}
+	return a
 }
 
 // errorBody reads a refusal's body to its end, where that is near, so that the

@@ -18,9 +18,11 @@ func encodeChat(q *Request, hop *Hop) ([]byte, error) {
 	e.settings()
 	if q.Stream {
 		w.bool("stream", true)
-		w.in("stream_options", '{')
-		w.bool("include_usage", true)
-		w.close('}')
+		if !e.m.NoStreamOptions {
+			w.in("stream_options", '{')
+			w.bool("include_usage", true)
+			w.close('}')
+		}
 	}
 	w.close('}')
 	return e.body()

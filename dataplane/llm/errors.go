@@ -173,6 +173,8 @@ func ReadError(body []byte) Said {
 			return s.errorValue(1, &inner)
 		case "detail":
 			return s.errorValue(1, &outer)
+		case "choices":
+			return s.choiceErrors(&outer)
 		case "response":
 			return s.fields(1, func(key string) error {
 				if key == "error" {
@@ -192,6 +194,22 @@ func ReadError(body []byte) Said {
 	return inner
 }
 
+// choiceErrors reads the error inside a choice, where a router reports what went wrong at
+// the model's own provider.
+func (s *scanner) choiceErrors(said *Said) error {
+	if s.peek() != '[' {
+		return s.value(1)
+	}
+	return s.elements(func() error {
+		return s.fields(2, func(key string) error {
+			if key == "error" {
+				return s.errorValue(3, said)
+			}
+			return s.value(3)
+		})
+	})
+}
+
 // errorValue reads the value of "error": an object, or its text.
 func (s *scanner) errorValue(depth int, said *Said) error {
 	if s.peek() == '"' {
@@ -199,11 +217,28 @@ func (s *scanner) errorValue(depth int, said *Said) error {
 		said.Message = text
 		return err
 	}
+	if s.peek() == '[' { // FastAPI's, as Mistral sends it: one object for each field
+		return s.elements(func() error { return s.invalidField(depth+1, said) })
+	}
 	return s.fields(depth, func(key string) error {
 		if key == "details" {
 			return s.details(depth+1, said)
 		}
 		return s.errorField(depth+1, key, said)
+	})
+}
+
+// invalidField reads one finding about a request: {"loc": [...], "msg": "...", "type": "..."}.
+func (s *scanner) invalidField(depth int, said *Said) error {
+	return s.fields(depth, func(key string) error {
+		text, err := s.loose(depth + 1)
+		if text != "" && (key == "msg" || key == "message") {
+			if said.Message != "" {
+				said.Message += "; "
+			}
+			said.Message += text
+		}
+		return err
 	})
 }
 

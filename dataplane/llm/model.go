@@ -37,6 +37,8 @@ type Model struct {
 	// Caches: the target reads cache_control although it speaks chat (OpenRouter), or
 	// Converse's form of it.
 	Caches bool
+	// NoStreamOptions: the target speaks chat but refuses stream_options (Cohere).
+	NoStreamOptions bool
 	// PlainText: the target takes a text as one string only, not as a list of parts.
 	PlainText bool
 	// NoSchemas: messages models from before output_config.format and strict tools, and

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"slices"
-	"strings"
 )
 
 // Parse reads a request so that it can be asked of targets of other dialects. It is
@@ -197,10 +196,5 @@ func (t *Translation) wantsThinking() bool {
 // Error writes a provider's refusal in the caller's dialect: the same text, and the
 // type and code that say the same there. The status stays what it was.
 func (t *Translation) Error(status int, body []byte) []byte {
-	said := ReadError(body)
-	e := said.in(t.q.From, status)
-	if strings.TrimSpace(e.Message) == "" {
-		e.Message = "the provider refused the request without saying why"
-	}
-	return t.q.From.Envelope(&e, t.hop.ID)
+	return t.q.From.Refusal(status, body, t.hop.ID)
 }

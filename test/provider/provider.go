@@ -79,6 +79,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.handle(always(messages{}), countTokens))
 	s.bedrockRoutes(mux)
 	s.vertexRoutes(mux)
+	s.azureRoutes(mux)
 	mux.HandleFunc("GET /v1/models", s.auxiliary(modelList, byVersion, s.listModels))
 	mux.HandleFunc("GET /v1/models/{model...}", s.auxiliary(modelList, byVersion, s.getModel))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
