@@ -38,6 +38,12 @@ type Config struct {
 	Dir string
 	// Guard decides which upstream addresses may be dialed.
 	Guard upstream.Guard
+	// Ambient lets every organization's providers use the identity that this node has in its
+	// cloud (an instance's service account or role), where they ask for it. Off by default:
+	// whoever may make a provider can then spend and act as that identity.
+	Ambient bool
+	// TokenServices are where tokens come from; see upstream.Config.
+	TokenServices upstream.TokenServices
 	// DrainTime is how long open requests may go on when the node stops. Default 30 s.
 	DrainTime time.Duration
 	Log       *slog.Logger
@@ -66,7 +72,7 @@ func New(cfg Config) (*Node, error) {
 	if cfg.DrainTime == 0 {
 		cfg.DrainTime = 30 * time.Second
 	}
-	l, err := link.New(link.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, Node: cfg.Name, SigningKey: cfg.SigningKey, Dir: cfg.Dir, Log: cfg.Log})
+	l, err := link.New(link.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, Node: cfg.Name, SigningKey: cfg.SigningKey, Dir: cfg.Dir, Ambient: cfg.Ambient, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +80,7 @@ func New(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, link: l, upstream: upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard})}
+	n := &Node{cfg: cfg, link: l, upstream: upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard, Ambient: cfg.Ambient, Services: cfg.TokenServices})}
 	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, HashKey: hashKey, Log: cfg.Log})
 	return n, nil
 }

@@ -41,6 +41,9 @@ type Config struct {
 	Listen string
 	// Nodes is how many data-plane nodes run, at least 1. Default 1.
 	Nodes int
+	// Ambient and TokenServices are as in dataplane.Config.
+	Ambient       bool
+	TokenServices upstream.TokenServices
 	// DatabaseURL and NATSURL name servers to use in place of the embedded ones.
 	DatabaseURL string
 	NATSURL     string
@@ -249,6 +252,7 @@ func (s *System) startNode(run context.Context, keys Keys, name string, front ne
 	cfg := dataplane.Config{
 		Name: name, NATSURL: s.cfg.NATSURL, SigningKey: publicOf(keys.Signing), SealKey: keys.Seal,
 		Dir: filepath.Join(s.cfg.DataDir, "nodes", name), DrainTime: s.cfg.DrainTime, Log: s.cfg.Log,
+		Ambient: s.cfg.Ambient, TokenServices: s.cfg.TokenServices,
 		// The demo provider, and what a developer runs beside it, is on this machine.
 		Guard: upstream.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
 	}

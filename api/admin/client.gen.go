@@ -204,8 +204,8 @@ type ClientInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-	// a target of another dialect is taken to have words for all of it.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+	// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -220,8 +220,8 @@ type ClientInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-	// a target of another dialect is taken to have words for all of it.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+	// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -658,8 +658,8 @@ func (c *Client) ClassifyResult(ctx context.Context, body ClassifyResultJSONRequ
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-// a target of another dialect is taken to have words for all of it.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 //
 // Takes any type of body and a specified content type.
 //
@@ -684,8 +684,8 @@ func (c *Client) ExplainRequestWithBody(ctx context.Context, contentType string,
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-// a target of another dialect is taken to have words for all of it.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2604,8 +2604,8 @@ type ClientWithResponsesInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-	// a target of another dialect is taken to have words for all of it.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+	// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -2620,8 +2620,8 @@ type ClientWithResponsesInterface interface {
 	// 200 as asked.
 	//
 	// It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-	// a target of another dialect is taken to have words for all of it.
+	// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+	// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5419,8 +5419,8 @@ func (c *ClientWithResponses) ClassifyResultWithResponse(ctx context.Context, bo
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-// a target of another dialect is taken to have words for all of it.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5441,8 +5441,8 @@ func (c *ClientWithResponses) ExplainRequestWithBodyWithResponse(ctx context.Con
 // 200 as asked.
 //
 // It is judged against the newest configuration, which nodes serve within two seconds, and by the health that they
-// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. There is no body:
-// a target of another dialect is taken to have words for all of it.
+// report. What is known of a caller's own credential is known to the nodes alone: here it is healthy. Whether the nodes'
+// operator lets providers use the nodes' own cloud identity is not known either: here it does.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

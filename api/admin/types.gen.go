@@ -299,6 +299,7 @@ func (e ExplainAttemptOutcome) Valid() bool {
 // Defines values for ExplainEndpoint.
 const (
 	ExplainEndpointChatCompletions ExplainEndpoint = "chat_completions"
+	ExplainEndpointEmbeddings      ExplainEndpoint = "embeddings"
 	ExplainEndpointMessages        ExplainEndpoint = "messages"
 	ExplainEndpointResponses       ExplainEndpoint = "responses"
 )
@@ -307,6 +308,8 @@ const (
 func (e ExplainEndpoint) Valid() bool {
 	switch e {
 	case ExplainEndpointChatCompletions:
+		return true
+	case ExplainEndpointEmbeddings:
 		return true
 	case ExplainEndpointMessages:
 		return true
@@ -1227,7 +1230,12 @@ type ExplainQuestion struct {
 
 	// ApiKeyId The gateway key that the caller sends. Default a valid one.
 	ApiKeyId *openapi_types.UUID `json:"api_key_id,omitempty"`
-	Endpoint *ExplainEndpoint    `json:"endpoint,omitempty"`
+
+	// Body The caller's body, whose `model` and `stream` are those given here. With it, a target of another dialect is skipped
+	// with the reason `cannot_translate` where the request has something that the dialect has no words for. Default a body
+	// that every dialect has words for.
+	Body     *map[string]interface{} `json:"body,omitempty"`
+	Endpoint *ExplainEndpoint        `json:"endpoint,omitempty"`
 
 	// IgnoreHealth Takes every target for healthy, and asks no node.
 	IgnoreHealth *bool `json:"ignore_health,omitempty"`
@@ -1273,6 +1281,9 @@ type ExplainStep struct {
 
 	// Health What the last try would say of the target's health; null where it says nothing.
 	Health nullable.Nullable[ExplainHealth] `json:"health"`
+
+	// Message What else there is to say of why it is skipped: for `cannot_translate`, which field of the body.
+	Message *string `json:"message,omitempty"`
 
 	// Position From 1, as `x-bd-provider-route-attempt` counts.
 	Position int `json:"position"`

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -57,6 +58,7 @@ type invocation struct {
 	env    func(string) string
 	stdout io.Writer
 	stderr io.Writer
+	wrong  error // the first setting that cannot be read
 }
 
 // usageError is a mistake of the caller's, or a start that cannot be.
@@ -124,6 +126,9 @@ func (c *invocation) parse(want int) error {
 		}
 		return usage(err)
 	}
+	if c.wrong != nil {
+		return usage(c.wrong)
+	}
 	if c.flags.NArg() > want {
 		return usage(fmt.Errorf("unexpected argument %q", c.flags.Arg(want)))
 	}
@@ -141,6 +146,16 @@ func (c *invocation) setting(name, variable, otherwise, text string) *string {
 		value = v
 	}
 	return c.flags.String(name, value, text+" ("+variable+")")
+}
+
+// toggle is setting for what is on or off.
+func (c *invocation) toggle(name, variable string, otherwise bool, text string) *bool {
+	if on, err := strconv.ParseBool(c.env(variable)); err == nil {
+		otherwise = on
+	} else if c.env(variable) != "" {
+		c.wrong = fmt.Errorf("%s: must be true or false", variable)
+	}
+	return c.flags.Bool(name, otherwise, text+" ("+variable+")")
 }
 
 // needed reads a variable that must be set.

@@ -113,6 +113,7 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 	name := c.setting("node", "SPILLWAY_NODE", "", "this node's name, unique in the installation; letters, digits, '-', '_'")
 	dataDir := c.setting("data-dir", "SPILLWAY_DATA_DIR", "./var", "folder for the last good configuration")
 	private := c.setting("allow-private-upstreams", "SPILLWAY_ALLOW_PRIVATE_UPSTREAMS", "", "networks (CIDR, comma-separated) that are not public and may be reached all the same")
+	ambient := c.toggle("ambient-credentials", "SPILLWAY_AMBIENT_CREDENTIALS", false, "let every organization's providers use the identity that this node has in its cloud")
 	level := c.flags.String("log-level", "info", "debug, info, warn or error")
 	if err := c.parse(0); err != nil {
 		return err
@@ -121,7 +122,7 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 	if err != nil {
 		return err
 	}
-	cfg := dataplane.Config{Name: *name, Dir: *dataDir, Log: log}
+	cfg := dataplane.Config{Name: *name, Dir: *dataDir, Ambient: *ambient, Log: log}
 	if err := c.nodeSecrets(&cfg); err != nil {
 		return err
 	}

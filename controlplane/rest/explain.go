@@ -2,8 +2,10 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +25,15 @@ func (s *server) ExplainRequest(ctx context.Context, r admin.ExplainRequestReque
 	b := r.Body
 	dialect, served := decide.EndpointDialect(string(valueOr(b.Endpoint, admin.ExplainEndpointChatCompletions)))
 	if !served {
-		return nil, tenant.Invalid("endpoint", "endpoint must be 'chat_completions', 'messages' or 'responses'")
+		return nil, tenant.Invalid("endpoint", "endpoint must be 'chat_completions', 'messages', 'responses' or 'embeddings'")
+	}
+	stream := valueOr(b.Stream, false)
+	if stream && !decide.Streams(dialect) {
+		return nil, tenant.Invalid("stream", "stream must not be true: there are no streams of embeddings")
+	}
+	body, err := bodyOf(b)
+	if err != nil {
+		return nil, err
 	}
 	simulated, err := simulatedAnswers(b)
 	if err != nil {
@@ -47,9 +57,19 @@ func (s *server) ExplainRequest(ctx context.Context, r admin.ExplainRequestReque
 		return nil, err
 	}
 	e.walk(route, decide.Rehearse(route, decide.Question{
-		Dialect: dialect, Stream: valueOr(b.Stream, false), Own: valueOr(b.OwnCredential, false), Now: e.now, Answer: script.answer,
+		Dialect: dialect, Stream: stream, Body: body, Own: valueOr(b.OwnCredential, false), Now: e.now, Answer: script.answer,
 	}))
 	return admin.ExplainRequest200JSONResponse(e.out), nil
+}
+
+// bodyOf is the caller's body, which asks for the question's model; nil: none was given.
+func bodyOf(b *admin.ExplainQuestion) ([]byte, error) {
+	if b.Body == nil {
+		return nil, nil
+	}
+	body := maps.Clone(*b.Body)
+	body["model"], body["stream"] = b.Model, valueOr(b.Stream, false)
+	return json.Marshal(body)
 }
 
 // explanation is a request that is being explained.
@@ -72,6 +92,7 @@ func (s *server) rehearsal(ctx context.Context, b *admin.ExplainQuestion) (*expl
 		return nil, err
 	}
 	board := decide.NewBoard()
+	board.Ambient = true // whether nodes may use their own identity is their operator's to say, and not known here
 	org, err := decide.Compile(snapshot, board)
 	if err != nil {
 		return nil, tenant.Uncompilable(err)

@@ -77,8 +77,12 @@ func showStep(s *decide.Step) admin.ExplainStep {
 	case s.Skipped != nil:
 		out.Decision, out.Reason = admin.ExplainStepDecisionSkipped, orNull(&s.Skipped.Reason)
 		out.RecoversInSecs = orNull(s.Skipped.RetryAfterSecs)
-		if s.Skipped.Message != "" {
+		switch {
+		case s.Skipped.Message == "":
+		case s.Skipped.Reason == string(decide.CoolingDown):
 			out.CooldownReason = &s.Skipped.Message
+		default:
+			out.Message = &s.Skipped.Message
 		}
 	case len(s.Tries) > 0:
 		out.Decision = admin.ExplainStepDecisionTried

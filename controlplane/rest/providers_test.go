@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
+	"github.com/spillway-gateway/spillway/test/provider"
 )
 
 func TestProviderDefaults(t *testing.T) {
@@ -53,10 +54,25 @@ func TestProviderListEmpty(t *testing.T) {
 	}
 }
 
+// homes are the addresses of those whose credential may go nowhere else.
+var homes = map[string]string{
+	"claude_oauth": "https://api.anthropic.com", "codex_oauth": "https://chatgpt.com/backend-api/codex", "google_adc": vertexHome,
+	"google_impersonation": vertexHome, "google_service_account": vertexHome,
+	"aws_role": bedrockHome, "aws_keys": bedrockHome,
+}
+
+const (
+	vertexHome  = "https://us-east5-aiplatform.googleapis.com"
+	bedrockHome = "https://bedrock-runtime.us-east-1.amazonaws.com"
+)
+
 func TestProviderAuthTypes(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	key, structured := fields{"api_key": "k"}, fields{"credentials": fields{"a": "b"}}
+	awsKeys := fields{"credentials": fields{"access_key_id": "k", "secret_access_key": "s"}}
+	target := fields{"credentials": fields{"target_principal": "a@p.iam.gserviceaccount.com"}}
+	account := fields{"credentials": provider.New(provider.Config{}).GoogleServiceAccount("a@p.iam.gserviceaccount.com")}
 	cases := []struct {
 		family, input, want string
 		secret              fields
@@ -72,10 +88,10 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "anthropic", input: "api_key", want: "x_api_key", secret: key},
 		{family: "anthropic", input: "oauth_passthrough", want: "claude_oauth"},
 		{family: "openai", input: "oauth_passthrough", want: "codex_oauth"},
-		{family: "bedrock", input: "aws_keys", want: "aws_keys", secret: structured},
+		{family: "bedrock", input: "aws_keys", want: "aws_keys", secret: awsKeys},
 		{family: "bedrock", input: "bedrock_api_key", want: "bedrock_api_key", secret: key},
-		{family: "vertex", input: "google_service_account", want: "google_service_account", secret: structured},
-		{family: "vertex", input: "google_impersonation", want: "google_impersonation", secret: structured},
+		{family: "vertex", input: "google_service_account", want: "google_service_account", secret: account},
+		{family: "vertex", input: "google_impersonation", want: "google_impersonation", secret: target},
 		{family: "custom", input: "x_api_key", want: "x_api_key", secret: key},
 
 		{family: "groq", input: "oauth_passthrough", message: "auth_type 'oauth_passthrough' is not supported for model provider 'groq'"},
@@ -90,6 +106,7 @@ func TestProviderAuthTypes(t *testing.T) {
 		{family: "nobody", message: "unknown model provider: nobody"},
 		{family: "openai", message: "api_key is required for API-key auth providers"},
 		{family: "bedrock", input: "aws_keys", message: "credentials are required for auth_type 'aws_keys'"},
+		{family: "bedrock", input: "aws_keys", secret: structured, message: "credentials.access_key_id is required for auth_type 'aws_keys'"},
 		{family: "anthropic", input: "claude_oauth", secret: key, message: "api_key is not used with auth_type 'claude_oauth'"},
 		{family: "openai", secret: structured, message: "credentials are not used with auth_type 'bearer_api_key'"},
 		{family: "openai", secret: fields{"api_key": "two words"}, message: "api_key must be printable ASCII without spaces"},
@@ -99,6 +116,14 @@ func TestProviderAuthTypes(t *testing.T) {
 		body := with(fields{"name": uuid.NewString(), "model_provider": c.family, "base_url": "https://llm.example"}, c.secret)
 		if c.input != "" {
 			body["auth_type"] = c.input
+		}
+		for _, auth := range []string{c.want, c.input} {
+			if homes[auth] != "" {
+				body["base_url"] = homes[auth]
+			}
+		}
+		if c.family == "vertex" {
+			body["settings"] = fields{"project": "p"}
 		}
 		r := a.call(t, "POST", providersPath, body)
 		if c.message != "" {
@@ -274,11 +299,13 @@ func TestProviderAuthTypeChange(t *testing.T) {
 	if kept.field(t, "secret_path") != created.field(t, "secret_path") {
 		t.Error("another header for the same key must keep it")
 	}
-	gone := a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough"}).want(t, 200)
+	a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough"}).wantError(t, 400, "invalid_request_error",
+		"base_url must be https://chatgpt.com/backend-api/codex with auth_type 'codex_oauth': what it sends goes to its vendor and to no other host")
+	gone := a.call(t, "PUT", path, fields{"auth_type": "oauth_passthrough", "base_url": homes["codex_oauth"]}).want(t, 200)
 	if gone.field(t, "auth_type") != "codex_oauth" || gone.field(t, "secret_path") != "" {
 		t.Errorf("passthrough stores nothing: %s", gone.body)
 	}
-	a.call(t, "PUT", path, fields{"base_url": "https://other.example"}).want(t, 200) // nothing is bound to the host
+	a.call(t, "PUT", path, fields{"base_url": "https://chatgpt.com"}).want(t, 200)
 	a.call(t, "PUT", path, fields{"auth_type": "api_key"}).wantError(t, 400, "invalid_request_error", "api_key is required for API-key auth providers")
 	a.call(t, "PUT", path, fields{"auth_type": "api_key", "api_key": "k"}).want(t, 200)
 }
@@ -356,6 +383,12 @@ func TestProviderCatalog(t *testing.T) {
 		}
 		if e["default_base_url"] != nil {
 			body["base_url"] = e["default_base_url"]
+		}
+		switch e["slug"] {
+		case "bedrock":
+			body["base_url"] = bedrockHome
+		case "vertex":
+			body["base_url"], body["settings"] = vertexHome, fields{"project": "p"}
 		}
 		a.call(t, "POST", providersPath, body).want(t, 200)
 	}

@@ -61,6 +61,7 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
+	cfg.Store.RefuseWith(refused)
 	s := &server{store: cfg.Store, identity: cfg.Identity, fleet: cfg.Fleet, log: cfg.Log, doc: doc}
 	if s.fleet == nil {
 		s.fleet = nobody{}

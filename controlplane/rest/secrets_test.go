@@ -14,6 +14,11 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 )
 
+// awsWrong is a provider of AWS's with credentials that are refused.
+func awsWrong(credentials fields) fields {
+	return fields{"model_provider": "bedrock", "auth_type": "aws_keys", "api_key": nil, "base_url": "https://bedrock-runtime.us-east-1.amazonaws.com", "credentials": credentials}
+}
+
 // TestNoSecretIsKept puts canaries in and looks for them wherever they could stay:
 // the log, every answer, every column of every table.
 func TestNoSecretIsKept(t *testing.T) {
@@ -23,9 +28,10 @@ func TestNoSecretIsKept(t *testing.T) {
 	id := a.call(t, "POST", providersPath, with(openAI("P"), fields{"api_key": canary + "-create"})).want(t, 200).id(t)
 	a.call(t, "PUT", providersPath+"/"+id, fields{"api_key": canary + "-update"}).want(t, 200)
 	a.call(t, "POST", providersPath, fields{"name": "AWS", "model_provider": "bedrock", "auth_type": "aws_keys",
-		"base_url": "https://bedrock-runtime.us-east-1.amazonaws.com", "credentials": fields{"secret_access_key": canary + "-aws"}}).want(t, 200)
+		"base_url": "https://bedrock-runtime.us-east-1.amazonaws.com", "credentials": fields{"access_key_id": "k", "secret_access_key": canary + "-aws"}}).want(t, 200)
 	for _, refused := range []fields{{"name": ""}, {"api_key": []string{canary}}, {"api_key": canary + " with a space"}, {"unknown": canary},
-		{"auth_type": "claude_oauth"}, {"credentials": canary}} {
+		{"auth_type": "claude_oauth"}, {"credentials": canary}, awsWrong(fields{"access_key_id": canary}),
+		awsWrong(fields{"access_key_id": "k", "secret_access_key": canary + " "}), awsWrong(fields{"access_key_id": "k", "secret_access_key": "s", "sessiontoken": canary})} {
 		if r := a.call(t, "POST", providersPath, with(openAI("Q"), with(fields{"api_key": canary + "-refused"}, refused))); r.status < 400 {
 			t.Errorf("%v was not refused", refused)
 		}

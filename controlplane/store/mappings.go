@@ -75,7 +75,7 @@ func (s Mappings) Create(ctx context.Context, by tenant.Principal, provider uuid
 		if err != nil {
 			return err
 		}
-		if err := requireProvider(ctx, c, provider); err != nil {
+		if err := s.requireServed(ctx, c, provider, cfg.UpstreamModel); err != nil {
 			return err
 		}
 		id, err := createMapping(ctx, c, provider, cfg, in)
@@ -108,15 +108,17 @@ func createMapping(ctx context.Context, c *change, provider uuid.UUID, cfg tenan
 	return id, insertMapping(ctx, c, id, provider, cfg, in.ChangeNote)
 }
 
-func requireProvider(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	var found bool
-	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM providers WHERE id = $1)`, id).Scan(&found); err != nil {
-		return err
-	}
-	if !found {
+// requireServed wants a provider of the organization, and one that a node could ask for the
+// model.
+func (s Mappings) requireServed(ctx context.Context, tx pgx.Tx, id uuid.UUID, upstreamModel string) error {
+	p, err := collectOne(ctx, tx, scanProvider, selectProvider+` WHERE p.id = $1`, id)
+	if errors.Is(err, pgx.ErrNoRows) {
 		return tenant.UnknownProvider(id)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return tenant.OfProvider(s.db.refused(served(p.ProviderConfig), upstreamModel))
 }
 
 // findEnablement returns the 1:1 row of a model, or nil.
@@ -161,6 +163,11 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 		next, err := before.Update(patch)
 		if err != nil {
 			return err
+		}
+		if next.UpstreamModel != before.UpstreamModel {
+			if err := s.requireServed(ctx, c, before.ProviderID, next.UpstreamModel); err != nil {
+				return err
+			}
 		}
 		if before.NeedsEnablement(next) {
 			enablement, err := findEnablement(ctx, c, before.ProviderID, next.UpstreamModel)

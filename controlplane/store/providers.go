@@ -68,6 +68,11 @@ func (s Providers) Create(ctx context.Context, by tenant.Principal, in tenant.Pr
 		if err != nil {
 			return err
 		}
+		for _, model := range in.Models {
+			if err := s.db.refused(served(cfg), model); err != nil {
+				return err
+			}
+		}
 		id := newID()
 		if err := insertProvider(ctx, c, id, cfg, in.ChangeNote); err != nil {
 			return err
@@ -133,6 +138,9 @@ func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err != nil {
 			return err
 		}
+		if err := s.refuseModels(ctx, c, id, before.ProviderConfig, next); err != nil {
+			return err
+		}
 		reconnects := credential.Replace != nil || credential.Remove || next.BaseURL != before.BaseURL || next.AuthType != before.AuthType
 		if err := updateProvider(ctx, c, id, next, reconnects, patch.ChangeNote); err != nil {
 			return err
@@ -145,6 +153,21 @@ func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID
 		return err
 	})
 	return p, err
+}
+
+// refuseModels refuses a change for which no node could ask for a model that the provider
+// has. What it could not be asked for before is no reason.
+func (s Providers) refuseModels(ctx context.Context, c *change, id uuid.UUID, before, next tenant.ProviderConfig) error {
+	models, err := collect(ctx, c, pgx.RowTo[string], `SELECT DISTINCT upstream_model FROM model_mappings WHERE provider_id = $1 ORDER BY upstream_model`, id)
+	if err != nil {
+		return err
+	}
+	for _, model := range models {
+		if err := s.db.refused(served(next), model); err != nil && s.db.refused(served(before), model) == nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func updateProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.ProviderConfig, reconnects bool, note *string) error {

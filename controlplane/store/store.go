@@ -16,6 +16,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 // appRole is the role of every connection; the migrations create it.
@@ -36,6 +39,7 @@ type Config struct {
 type DB struct {
 	pool    *pgxpool.Pool
 	sealKey hpke.PublicKey
+	refused func(p *node.Provider, upstreamModel string) error // never nil
 
 	listening sync.Mutex
 	listener  *pgx.Conn // nil until WaitForChange; guarded by listening
@@ -75,7 +79,19 @@ func open(ctx context.Context, cfg Config, role string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool, sealKey: cfg.SealKey}, nil
+	return &DB{pool: pool, sealKey: cfg.SealKey, refused: func(*node.Provider, string) error { return nil }}, nil
+}
+
+// RefuseWith has every change that is to be stored judged by what nodes make of it: refused
+// gives the error, a *tenant.Error, where none could ask the provider for the model. Call it
+// before the database is used; without it everything is stored.
+func (d *DB) RefuseWith(refused func(p *node.Provider, upstreamModel string) error) {
+	d.refused = refused
+}
+
+// served is a provider as far as its addresses and its way to send a credential go.
+func served(p tenant.ProviderConfig) *node.Provider {
+	return &node.Provider{Family: p.Family, BaseURL: p.BaseURL, AuthType: p.AuthType, Settings: p.Settings}
 }
 
 func setDefault(params map[string]string, name, value string) {

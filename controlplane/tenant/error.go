@@ -37,6 +37,20 @@ func Invalid(param, format string, args ...any) error {
 	return &Error{Kind: KindInvalid, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
+// Unservable is a provider's field for which no node could ask for a model of it.
+func Unservable(field, family, upstreamModel string) error {
+	return Invalid(field, "%s: no node could ask the model provider '%s' for the model '%s' with this", field, family, upstreamModel)
+}
+
+// OfProvider is err where it is the fault of a provider that the request only names.
+func OfProvider(err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	return Invalid("provider_id", "provider_id: the provider's %s", e.Message)
+}
+
 // Conflict is a value that contradicts what is stored.
 func Conflict(param, message string) error {
 	return &Error{Kind: KindConflict, Param: param, Message: message}

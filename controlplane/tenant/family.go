@@ -1,5 +1,7 @@
 package tenant
 
+import "github.com/spillway-gateway/spillway/api/node"
+
 // Family is a vendor, or whose dialect an endpoint speaks: the admin API's
 // model_provider.
 type Family struct {
@@ -24,11 +26,11 @@ const (
 	AuthBedrockAPIKey        = "bedrock_api_key"
 	AuthAWSRole              = "aws_role"
 	AuthAWSKeys              = "aws_keys"
-	AuthGoogleADC            = "google_adc"
+	AuthGoogleADC            = node.AuthGoogleADC
 	AuthGoogleServiceAccount = "google_service_account"
-	AuthGoogleImpersonation  = "google_impersonation"
-	AuthClaudeOAuth          = "claude_oauth"
-	AuthCodexOAuth           = "codex_oauth"
+	AuthGoogleImpersonation  = node.AuthGoogleImpersonation
+	AuthClaudeOAuth          = node.AuthClaudeOAuth
+	AuthCodexOAuth           = node.AuthCodexOAuth
 
 	// Only on input; they stand for a type of the family.
 	authAPIKey           = "api_key"
@@ -48,8 +50,8 @@ const (
 
 var secretKinds = map[string]secretKind{
 	AuthBearerAPIKey: secretKey, AuthXAPIKey: secretKey, AuthAzureAPIKey: secretKey, AuthBedrockAPIKey: secretKey,
-	AuthAWSKeys: secretStructured, AuthGoogleServiceAccount: secretStructured,
-	AuthAWSRole: secretAmbient, AuthGoogleADC: secretAmbient, AuthGoogleImpersonation: secretAmbient,
+	AuthAWSKeys: secretStructured, AuthGoogleServiceAccount: secretStructured, AuthGoogleImpersonation: secretStructured,
+	AuthAWSRole: secretAmbient, AuthGoogleADC: secretAmbient,
 	AuthClaudeOAuth: secretNone, AuthCodexOAuth: secretNone,
 }
 

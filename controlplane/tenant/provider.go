@@ -165,6 +165,9 @@ func (c ProviderConfig) validate() error {
 		// "<provider>/<model>" is split at the first one.
 		return Invalid("name", "name must not contain '/'")
 	}
+	if form := baseURLForms[c.Family]; c.BaseURL == "" && form != "" {
+		return Invalid("base_url", "base_url is required: %s", form)
+	}
 	if err := validateBaseURL(c.BaseURL); err != nil {
 		return err
 	}
@@ -175,6 +178,9 @@ func (c ProviderConfig) validate() error {
 		return Invalid("settings", "settings must be at most %d bytes", maxSettingsLen)
 	}
 	if err := c.validateAPIFamily(); err != nil {
+		return err
+	}
+	if err := c.validateServing(); err != nil {
 		return err
 	}
 	if err := oneOf("model_sync_mode", c.ModelSyncMode, modelSyncModes); err != nil {
@@ -216,7 +222,7 @@ func (c ProviderConfig) credentialChange(next ProviderConfig, p ProviderPatch, s
 		return CredentialChange{}, err
 	case replace != nil:
 		return CredentialChange{Replace: replace}, nil
-	case stored && kind == secretKinds[c.AuthType]:
+	case stored && kind == secretKinds[c.AuthType] && (kind != secretStructured || next.AuthType == c.AuthType):
 		if from, to := origin(c.BaseURL), origin(next.BaseURL); !to.safeAfter(from) {
 			return CredentialChange{}, Invalid("base_url",
 				"base_url leads to another host or drops https: the stored credential is bound to %s, send the credential again in the same request", from.host)
@@ -246,6 +252,9 @@ func newCredential(auth string, p ProviderPatch) (*node.Credential, error) {
 			return nil, Invalid("credentials", "credentials are not used with auth_type '%s'", auth)
 		case !isObject([]byte(p.Credentials.Reveal())):
 			return nil, Invalid("credentials", "credentials must be a JSON object")
+		}
+		if err := checkCredentials(auth, json.RawMessage(p.Credentials.Reveal())); err != nil {
+			return nil, err
 		}
 		return &node.Credential{Structured: json.RawMessage(p.Credentials.Reveal())}, nil
 	}
@@ -303,7 +312,13 @@ func (o urlOrigin) safeAfter(before urlOrigin) bool {
 
 // Host is the only host a credential of the provider may be sent to: host or
 // host:port of the base URL, in lower case.
-func (c ProviderConfig) Host() string { return origin(c.BaseURL).host }
+func (c ProviderConfig) Host() string {
+	host := origin(c.BaseURL).host
+	if c.Family == "bedrock" {
+		host, _ = node.BedrockHost(host)
+	}
+	return host
+}
 
 // AddressName is the provider's name as "<provider>/<model>" is compared: without
 // case, a space like a dash. Two providers of an organization never share it.

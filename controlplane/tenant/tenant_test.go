@@ -30,7 +30,8 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"bytes": "text", "errors": "text", "encoding/json": "settings and credentials are JSON objects", "fmt": "messages", "log/slog": "a secret redacts itself",
-		"maps": "text", "net/url": "base URLs are parsed, never dialed", "slices": "text", "strconv": "text", "strings": "text", "time": "the type; now comes in",
+		"maps": "text", "net/netip": "an address is told from a name", "net/url": "base URLs are parsed, never dialed", "regexp": "the forms of names", "slices": "text",
+		"strconv": "text", "strings": "text", "time": "the type; now comes in",
 		"unicode": "text", "unicode/utf8": "text", "github.com/google/uuid": "ids",
 		"github.com/spillway-gateway/spillway/api/node": "the limits and forms that both planes share",
 	}
@@ -223,6 +224,13 @@ func TestCatalogIsCreatable(t *testing.T) {
 		in := tenant.ProviderCreate{Family: f.Slug, ProviderPatch: tenant.ProviderPatch{Name: &f.Slug, BaseURL: &f.DefaultBaseURL}}
 		if f.DefaultBaseURL == "" {
 			in.BaseURL = ptr("https://llm.example")
+		}
+		switch f.Slug {
+		case "bedrock":
+			in.BaseURL = ptr("https://bedrock-runtime.us-east-1.amazonaws.com")
+		case "vertex":
+			in.BaseURL = ptr("https://us-east5-aiplatform.googleapis.com")
+			in.Settings = []byte(`{"project":"p"}`)
 		}
 		if strings.HasSuffix(f.AuthType, "api_key") {
 			in.APIKey = ptr(tenant.NewSecret("k"))

@@ -31,6 +31,10 @@ const (
 // Board holds the health of every target a node knows. Requests read a view
 // without a lock; locks are taken by events only.
 type Board struct {
+	// Ambient is whether the operator lets every organization use the identity that this
+	// node has in its cloud. Set before the first Compile.
+	Ambient bool
+
 	mu    sync.Mutex
 	cells map[HealthKey]*Cell
 

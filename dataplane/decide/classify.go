@@ -26,14 +26,15 @@ type Cause uint8
 
 // Causes. NoCause means that the answer itself is the evidence.
 const (
-	NoCause      Cause = iota
-	Refused            // the connection could not be made
-	Broken             // the connection ended in the middle
-	TimedOut           // the try's time was up, or the stream fell silent
-	CallerGone         // the caller left: it says nothing of the provider
-	NotAnAnswer        // a 2xx that is no answer: HTML, no JSON, nothing, cut short
-	ErrorInside        // a 2xx stream that reports an error
-	GatewayFault       // this node could not make the attempt
+	NoCause           Cause = iota
+	Refused                 // the connection could not be made
+	Broken                  // the connection ended in the middle
+	TimedOut                // the try's time was up, or the stream fell silent
+	CallerGone              // the caller left: it says nothing of the provider
+	NotAnAnswer             // a 2xx that is no answer: HTML, no JSON, nothing, cut short
+	ErrorInside             // a 2xx stream that reports an error
+	GatewayFault            // this node could not make the attempt
+	CredentialRefused       // the vendor's token service refused the provider's credential
 )
 
 // Evidence is what is known of one attempt. Classify reads all of it.
@@ -133,6 +134,8 @@ func classOf(e Evidence, said llm.Said) Class {
 		return BadAnswer
 	case GatewayFault:
 		return Internal
+	case CredentialRefused:
+		return AuthRejected
 	case ErrorInside:
 		return insideClass(said)
 	}
@@ -185,6 +188,9 @@ func statusOfType(said llm.Said) int {
 	case "server_is_overloaded", "overloaded":
 		return 529
 	}
+	if status := said.ExceptionStatus(); status != 0 {
+		return status
+	}
 	return said.NumericCode()
 }
 
@@ -200,7 +206,7 @@ func statusClass(status int) Class {
 		return Timeout
 	case status == http.StatusTooManyRequests:
 		return RateLimited
-	case status == 529:
+	case status == 529, status == 498: // Groq's flex capacity is used up: https://console.groq.com/docs/errors
 		return Overloaded
 	case status >= 500:
 		return ServerError

@@ -69,6 +69,7 @@ type Target struct {
 	Health       *View
 	board        *Board
 	endpoints    *Endpoints // of the model, where the family's addresses name it; else nil
+	called       string     // see Called; empty: as UpstreamModel says
 }
 
 // OwnHealth is the record of a caller's own credential on the target, or nil where
@@ -97,6 +98,14 @@ func (t *Target) ownPolicy() node.Cooldown {
 	return p
 }
 
+// Called is what bodies call the model: UpstreamModel, or the same as the family writes it.
+func (t *Target) Called() string {
+	if t.called != "" {
+		return t.called
+	}
+	return t.UpstreamModel
+}
+
 // Passthrough reports whether the target is asked with the caller's own credential.
 func (t *Target) Passthrough() bool { return t.Provider.Auth.Vendor() != NoVendor }
 
@@ -110,6 +119,7 @@ type Provider struct {
 	Endpoints Endpoints
 	Base      *url.URL
 	Auth      Auth
+	Region    string // of AWS, that requests are signed for
 	Sealed    *node.Sealed
 	// Attached is upstream's own: the opened credential, which lives and dies with
 	// this configuration.
@@ -174,7 +184,7 @@ func (c *compiler) provider(p *node.Provider) error {
 	}
 	out := &compiledProvider{
 		Provider: &Provider{ID: p.ID, OrgID: c.snapshot.OrganizationID, Name: p.Name, Family: p.Family, Base: base, Endpoints: endpointsOf(p, base),
-			Auth: authOf(p), Sealed: p.Credential},
+			Auth: authOf(p), Region: awsRegionOf(p, base), Sealed: p.Credential},
 		slug: ProviderSlug(p.Name), source: p,
 	}
 	switch {
@@ -182,11 +192,25 @@ func (c *compiler) provider(p *node.Provider) error {
 		out.unservable = ProviderDisabled
 	case !p.Serving:
 		out.unservable = ProviderNotServing
-	case out.Auth == NoAuth || p.Credential == nil && out.Auth.Vendor() == NoVendor:
-		out.unservable = NotSupported
+	default:
+		out.unservable = out.unsendable(c.board.Ambient)
 	}
 	c.providers[p.ID] = out
 	return nil
+}
+
+// unsendable is why nothing can be sent to the provider with its credential, or empty.
+// ambient is whether the node's own identity may be used.
+func (p *Provider) unsendable(ambient bool) Reason {
+	switch {
+	case p.Auth == NoAuth, p.Sealed == nil && p.Auth.stored(), p.Auth.Signs() && p.Region == "":
+		return NotSupported
+	case p.Auth.Ambient() || p.Auth == AWSRole && p.Sealed == nil: // else the role is the organization's
+		if !ambient {
+			return AmbientForbidden
+		}
+	}
+	return ""
 }
 
 // ProviderSlug is a provider's name as it stands before the slash in
@@ -255,7 +279,8 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 	default:
 		t.Unservable = p.unservable
 	}
-	if e, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel); named {
+	e, called, named := endpointsOfModel(p.source, p.Base, m.UpstreamModel)
+	if t.called = called; named {
 		t.endpoints = &e
 	}
 	if t.Unservable == "" && *t.takes() == (Endpoints{}) {

@@ -24,7 +24,7 @@ func TestDialectOfATarget(t *testing.T) {
 		"CustomAnthropic": {"custom", "bearer_api_key", `{"model_api_family":"anthropic"}`, map[llm.Dialect]llm.Dialect{llm.Chat: llm.Messages, llm.Messages: llm.Messages, llm.Responses: llm.Messages}},
 		"Codex":           {"openai", "codex_oauth", "", map[llm.Dialect]llm.Dialect{llm.Responses: llm.Responses}},
 		"ClaudeSeats":     {"anthropic", "claude_oauth", "", map[llm.Dialect]llm.Dialect{llm.Messages: llm.Messages}},
-		"Bedrock":         {"bedrock", "bearer_api_key", "", nil},
+		"Bedrock":         {"bedrock", "bedrock_api_key", "", map[llm.Dialect]llm.Dialect{llm.Chat: llm.Converse, llm.Messages: llm.Converse, llm.Responses: llm.Converse}},
 	} {
 		target := compileProvider(t, node.Provider{Family: c.family, AuthType: c.auth, BaseURL: "https://llm.example", Settings: []byte(c.settings), Credential: &node.Sealed{}})
 		for _, from := range []llm.Dialect{llm.Chat, llm.Messages, llm.Responses} {

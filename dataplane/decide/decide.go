@@ -10,8 +10,8 @@ package decide
 // error's attempt list and the admin API show the same words.
 type Reason string
 
-// Reasons a target is skipped. The first six are not failures and end only when
-// the configuration changes, the seventh only when the request does.
+// Reasons a target is skipped. The first seven are not failures and end only
+// when the configuration changes, the eighth only when the request does.
 const (
 	TargetDisabled        Reason = "target_disabled"
 	ProviderDisabled      Reason = "provider_disabled"
@@ -19,7 +19,9 @@ const (
 	ProviderNotServing    Reason = "provider_not_serving"
 	NotSupported          Reason = "not_supported" // this node cannot speak to that family yet
 	WrongDialect          Reason = "dialect_not_supported"
-	CannotTranslate       Reason = "cannot_translate" // the target speaks another dialect, which has no words for the request
+	// AmbientForbidden is for targets that would use the node's own identity in its cloud.
+	AmbientForbidden Reason = "ambient_credentials_not_allowed"
+	CannotTranslate  Reason = "cannot_translate" // the target speaks another dialect, which has no words for the request
 	// OtherEmbeddingModel is for targets whose vectors cannot be compared with those that
 	// the route's callers already have.
 	OtherEmbeddingModel Reason = "different_embedding_model"
@@ -35,7 +37,7 @@ const (
 // waiting will make the target serve.
 func (r Reason) configured() bool {
 	switch r {
-	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, WrongDialect, CannotTranslate, OtherEmbeddingModel:
+	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, AmbientForbidden, WrongDialect, CannotTranslate, OtherEmbeddingModel:
 		return true
 	}
 	return false

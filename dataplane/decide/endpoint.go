@@ -37,6 +37,9 @@ func (t *Target) takes() *Endpoints {
 // addresses name the model have none here: see endpointsOfModel.
 func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
 	written := strings.TrimRight(base.Path, "/")
+	for _, call := range calls {
+		written = strings.TrimSuffix(written, call) // the whole address, as documentation shows it
+	}
 	path := written
 	if prefix, known := knownPaths[base.Hostname()]; known && (path == "" || path == "/v1") {
 		path = prefix
@@ -51,21 +54,29 @@ func endpointsOf(p *node.Provider, base *url.URL) (e Endpoints) {
 			e[d] = &Endpoint{URL: onHost(base, path+"/embeddings")}
 		case llm.Messages:
 			// People write Anthropic's address with and without "/v1".
-			address := strings.TrimSuffix(written, "/v1") + "/v1/messages"
+			address := strings.TrimSuffix(strings.TrimSuffix(written, "/messages"), "/v1") + "/v1/messages"
 			e[d] = &Endpoint{URL: onHost(base, address), Count: onHost(base, address+"/count_tokens")}
 		}
 	}
 	return e
 }
 
-// endpointsOfModel are the endpoints of one model, where the family's addresses name it;
-// false: they do not.
-func endpointsOfModel(p *node.Provider, base *url.URL, model string) (e Endpoints, named bool) {
+// calls are the ends of addresses that are a call's and not the API's.
+var calls = []string{"/chat/completions", "/embeddings", "/responses"}
+
+// endpointsOfModel are the endpoints of one model, where the family's addresses name it
+// (false: they do not), and what bodies call it.
+func endpointsOfModel(p *node.Provider, base *url.URL, model string) (e Endpoints, called string, named bool) {
 	switch p.Family {
 	case "azure_openai":
-		return azureEndpoints(p, base, model), true
+		return azureEndpoints(p, base, model), model, true
+	case "bedrock":
+		return bedrockEndpoints(p, base, model), model, true
+	case "vertex":
+		e, called = vertexEndpoints(p, base, model)
+		return e, called, true
 	}
-	return e, false
+	return e, model, false
 }
 
 // onHost is a path on the base's host. A character of the path that has a meaning in
@@ -81,12 +92,14 @@ var knownPaths = map[string]string{
 	"chatgpt.com":                       "/backend-api/codex",
 	"api.groq.com":                      "/openai/v1",
 	"api.together.xyz":                  "/v1",
+	"api.together.ai":                   "/v1",
 	"api.mistral.ai":                    "/v1",
 	"api.x.ai":                          "/v1",
 	"api.fireworks.ai":                  "/inference/v1",
 	"openrouter.ai":                     "/api/v1",
 	"api.deepseek.com":                  "/v1",
 	"api.cohere.ai":                     "/compatibility/v1",
+	"api.cohere.com":                    "/compatibility/v1",
 	"api.perplexity.ai":                 "",
 	"generativelanguage.googleapis.com": "/v1beta/openai",
 }
@@ -119,6 +132,7 @@ func dialectsOf(p *node.Provider) []llm.Dialect {
 // settings are what of a provider's settings says how it is called.
 type settings struct {
 	APIVersion string `json:"api_version"`
+	Region     string `json:"region"`
 }
 
 // settingsOf reads what it can: the admin API refuses what is wrong.

@@ -20,9 +20,21 @@ const (
 	BearerAuth
 	XAPIKeyAuth
 	AzureKeyAuth
+	AWSKeys // requests are signed
+	AWSRole // the same, with a role's keys or the node's own
 	ClaudeOAuth
 	CodexOAuth
+	GoogleKeyAuth           // tokens of a service account, whose key is stored
+	GoogleADCAuth           // tokens of the node's own identity
+	GoogleImpersonationAuth // tokens of a service account that the node's own identity may act as
 )
+
+// Ambient reports whether the node's own identity in its cloud is used, which an operator
+// has to allow: it is no organization's.
+func (a Auth) Ambient() bool { return a == GoogleADCAuth || a == GoogleImpersonationAuth }
+
+// stored reports whether there is nothing to send without a stored credential.
+func (a Auth) stored() bool { return a.Vendor() == NoVendor && a != GoogleADCAuth && a != AWSRole }
 
 // Vendor is whose subscription a caller's own credential is of.
 type Vendor uint8
@@ -55,6 +67,9 @@ func (a Auth) Vendor() Vendor {
 	}
 	return NoVendor
 }
+
+// Signs reports whether requests are signed for a region of AWS.
+func (a Auth) Signs() bool { return a == AWSKeys || a == AWSRole }
 
 // VendorOf says by its form whose token a bearer token is: Anthropic's begin with
 // "sk-ant-", ChatGPT's are JWTs. A token of another form is nobody's, and goes nowhere.
@@ -109,6 +124,9 @@ func baseOf(p *node.Provider) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("base_url: %q is not an absolute http or https address", p.BaseURL)
 	}
+	if p.Family == "bedrock" {
+		u = bedrockBase(u)
+	}
 	return u, nil
 }
 
@@ -120,6 +138,18 @@ func authOf(p *node.Provider) Auth {
 		return XAPIKeyAuth
 	case "azure_api_key":
 		return AzureKeyAuth
+	case "bedrock_api_key":
+		if p.Family == "bedrock" {
+			return BearerAuth
+		}
+	case "aws_keys":
+		if p.Family == "bedrock" {
+			return AWSKeys
+		}
+	case "aws_role":
+		if p.Family == "bedrock" {
+			return AWSRole
+		}
 	case "claude_oauth":
 		if p.Family == "anthropic" {
 			return ClaudeOAuth
@@ -129,7 +159,14 @@ func authOf(p *node.Provider) Auth {
 			return CodexOAuth
 		}
 	}
+	if p.Family == "vertex" {
+		return googleAuths[p.AuthType]
+	}
 	return NoAuth
+}
+
+var googleAuths = map[string]Auth{
+	"google_service_account": GoogleKeyAuth, node.AuthGoogleADC: GoogleADCAuth, node.AuthGoogleImpersonation: GoogleImpersonationAuth,
 }
 
 // crossings are the dialects that a target is asked in where it does not take the
@@ -170,7 +207,7 @@ func (t *Target) Model() llm.Model {
 	if t.Provider.Base != nil {
 		host = t.Provider.Base.Hostname()
 	}
-	return llm.KnownModel(t.UpstreamModel).At(t.Provider.Family, host)
+	return llm.KnownModel(t.Called()).At(t.Provider.Family, host)
 }
 
 // modelAPIFamily is which API a custom endpoint has.

@@ -39,6 +39,16 @@ func TestEndpointsByFamily(t *testing.T) {
 		const root = "https://r.openai.azure.com/openai/v1"
 		return endpoints{llm.Chat: root + "/chat/completions" + query, llm.Embeddings: root + "/embeddings" + query, llm.Responses: root + "/responses" + query}
 	}
+	chatAt := func(root string) endpoints {
+		return endpoints{llm.Chat: root + "/chat/completions", llm.Embeddings: root + "/embeddings"}
+	}
+	vertex := func(base, location string) node.Provider {
+		return node.Provider{Family: "vertex", BaseURL: base, AuthType: "google_service_account", Credential: &node.Sealed{},
+			Settings: json.RawMessage(`{"project":"proj","location":"` + location + `"}`)}
+	}
+	vertexAt := func(root, location string) endpoints { // compileProvider's model is Google's
+		return endpoints{llm.Chat: root + "/v1/projects/proj/locations/" + location + "/endpoints/openapi/chat/completions"}
+	}
 	const azureRoot, dated = "https://r.openai.azure.com/openai", "?api-version=2024-10-21"
 	azureDated := endpoints{llm.Chat: azureRoot + "/deployments/m/chat/completions" + dated,
 		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + dated, llm.Responses: azureRoot + "/responses" + dated}
@@ -60,13 +70,37 @@ func TestEndpointsByFamily(t *testing.T) {
 		"CustomAnthropic": {key("custom", "https://llm.example", `{"model_api_family":"anthropic"}`), endpoints{llm.Messages: "https://llm.example/v1/messages"}},
 		"CustomResponses": {key("custom", "https://llm.example/v1", `{"model_api_family":"openai_responses"}`),
 			endpoints{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings", llm.Responses: "https://llm.example/v1/responses"}},
-		"Azure":         {azure("https://r.openai.azure.com", `{}`), azureV1("")},
-		"AzureSlash":    {azure("https://r.openai.azure.com/openai/", `{}`), azureV1("")},
-		"AzureV1":       {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"v1"}`), azureV1("")},
-		"AzurePreview":  {azure("https://r.openai.azure.com/openai/v1/", `{"api_version":"preview"}`), azureV1("?api-version=preview")},
-		"AzureDated":    {azure("https://r.openai.azure.com", `{"api_version":"2024-10-21"}`), azureDated},
-		"AzureDatedV1":  {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"2024-10-21"}`), azureDated},
-		"AzureAsCopied": {azure("https://r.openai.azure.com/openai/deployments/x/chat/completions", `{"api_version":"2024-10-21"}`), azureDated},
+		"Azure":             {azure("https://r.openai.azure.com", `{}`), azureV1("")},
+		"AzureSlash":        {azure("https://r.openai.azure.com/openai/", `{}`), azureV1("")},
+		"AzureV1":           {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"v1"}`), azureV1("")},
+		"AzurePreview":      {azure("https://r.openai.azure.com/openai/v1/", `{"api_version":"preview"}`), azureV1("?api-version=preview")},
+		"AzureDated":        {azure("https://r.openai.azure.com", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureDatedV1":      {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureAsCopied":     {azure("https://r.openai.azure.com/openai/deployments/x/chat/completions", `{"api_version":"2024-10-21"}`), azureDated},
+		"AsCopied":          {key("custom", "https://llm.example/v1/chat/completions", `{}`), chatAt("https://llm.example/v1")},
+		"AnthropicAsCopied": {key("anthropic", "https://api.anthropic.com/v1/messages", `{}`), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
+		"GoogleAI":          {key("google_ai", "https://generativelanguage.googleapis.com", `{}`), chatAt("https://generativelanguage.googleapis.com/v1beta/openai")},
+		"GoogleAISlash":     {key("google_ai", "https://generativelanguage.googleapis.com/v1beta/openai/", `{}`), chatAt("https://generativelanguage.googleapis.com/v1beta/openai")},
+		"Together":          {key("together", "https://api.together.xyz/v1", `{}`), chatAt("https://api.together.xyz/v1")},
+		"Mistral":           {key("mistral", "https://api.mistral.ai", `{}`), chatAt("https://api.mistral.ai/v1")},
+		"XAI":               {key("xai", "https://api.x.ai/", `{}`), chatAt("https://api.x.ai/v1")},
+		"Fireworks":         {key("fireworks", "https://api.fireworks.ai", `{}`), chatAt("https://api.fireworks.ai/inference/v1")},
+		"FireworksV1":       {key("fireworks", "https://api.fireworks.ai/v1", `{}`), chatAt("https://api.fireworks.ai/inference/v1")},
+		"Perplexity":        {key("perplexity", "https://api.perplexity.ai", `{}`), chatAt("https://api.perplexity.ai")},
+		"PerplexityV1":      {key("perplexity", "https://api.perplexity.ai/v1", `{}`), chatAt("https://api.perplexity.ai")},
+		"OpenRouter":        {key("openrouter", "https://openrouter.ai", `{}`), chatAt("https://openrouter.ai/api/v1")},
+		"OpenRouterCopied":  {key("openrouter", "https://openrouter.ai/api/v1/chat/completions", `{}`), chatAt("https://openrouter.ai/api/v1")},
+		"DeepSeek":          {key("deepseek", "https://api.deepseek.com", `{}`), chatAt("https://api.deepseek.com/v1")},
+		"Cohere":            {key("cohere", "https://api.cohere.com", `{}`), chatAt("https://api.cohere.com/compatibility/v1")},
+		"CohereFull":        {key("cohere", "https://api.cohere.ai/compatibility/v1", `{}`), chatAt("https://api.cohere.ai/compatibility/v1")},
+		"Vertex":            {vertex("https://us-east5-aiplatform.googleapis.com", "us-east5"), vertexAt("https://us-east5-aiplatform.googleapis.com", "us-east5")},
+		"VertexV1":          {vertex("https://us-east5-aiplatform.googleapis.com/v1/", ""), vertexAt("https://us-east5-aiplatform.googleapis.com", "us-east5")},
+		"VertexGlobal":      {vertex("https://aiplatform.googleapis.com/", ""), vertexAt("https://aiplatform.googleapis.com", "global")},
+		"VertexMulti":       {vertex("https://aiplatform.eu.rep.googleapis.com", ""), vertexAt("https://aiplatform.eu.rep.googleapis.com", "eu")},
+		"VertexCopied": {vertex("https://us-central1-aiplatform.googleapis.com/v1/projects/proj/locations/us-central1/publishers/google/models/x:generateContent", ""),
+			vertexAt("https://us-central1-aiplatform.googleapis.com", "us-central1")},
+		"VertexOpenAPI": {vertex("https://aiplatform.googleapis.com/v1beta1/projects/proj/locations/global/endpoints/openapi", ""), vertexAt("https://aiplatform.googleapis.com", "global")},
+		"VertexPrivate": {vertex("https://psc.example/prefix/v1", "europe-west1"), vertexAt("https://psc.example/prefix", "europe-west1")},
 		"Codex":         {seat("openai", "codex_oauth", "https://chatgpt.com/backend-api/codex"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
 		"CodexShort":    {seat("openai", "codex_oauth", "https://chatgpt.com"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
 		"ClaudeSeats":   {seat("anthropic", "claude_oauth", "https://api.anthropic.com"), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
@@ -141,5 +175,67 @@ func TestForeignCredentialCountsAsNone(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 		})
+	}
+}
+
+// People write models of Google's cloud with and without their publisher.
+func TestVertexModels(t *testing.T) {
+	t.Parallel()
+	const place = "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5"
+	for written, want := range map[string]struct{ called, url, stream, count string }{
+		"gemini-2.5-pro":                          {called: "google/gemini-2.5-pro", url: "/endpoints/openapi/chat/completions"},
+		"google/gemini-2.5-pro":                   {called: "google/gemini-2.5-pro", url: "/endpoints/openapi/chat/completions"},
+		"publishers/google/models/gemini-2.5-pro": {called: "google/gemini-2.5-pro", url: "/endpoints/openapi/chat/completions"},
+		"meta/llama-4":                            {called: "meta/llama-4", url: "/endpoints/openapi/chat/completions"},
+		"claude-opus-4-6": {"claude-opus-4-6", "/publishers/anthropic/models/claude-opus-4-6:rawPredict", "/publishers/anthropic/models/claude-opus-4-6:streamRawPredict",
+			"/publishers/anthropic/models/count-tokens:rawPredict"},
+		"anthropic/claude-haiku-4-5@20251001": {"claude-haiku-4-5@20251001", "/publishers/anthropic/models/claude-haiku-4-5@20251001:rawPredict",
+			"/publishers/anthropic/models/claude-haiku-4-5@20251001:streamRawPredict", "/publishers/anthropic/models/count-tokens:rawPredict"},
+		"claude/../x": {called: "claude/../x", url: "/endpoints/openapi/chat/completions"},
+		"anthropic/a/../b": {"a/../b", "/publishers/anthropic/models/a%2F..%2Fb:rawPredict", "/publishers/anthropic/models/a%2F..%2Fb:streamRawPredict",
+			"/publishers/anthropic/models/count-tokens:rawPredict"},
+	} {
+		p := &node.Provider{Family: "vertex", BaseURL: "https://us-east5-aiplatform.googleapis.com", AuthType: "google_adc", Settings: json.RawMessage(`{"project":"p"}`)}
+		base, err := baseOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, called := vertexEndpoints(p, base, written)
+		d := llm.Messages
+		if want.stream == "" {
+			d = llm.Chat
+		}
+		if called != want.called || e[d] == nil || e[d].URL.String() != place+want.url {
+			t.Errorf("%s: called %q at %v", written, called, e[d])
+			continue
+		}
+		if want.stream != "" && (e[d].Stream.String() != place+want.stream || e[d].Count.String() != place+want.count || e[d].Form != llm.VertexForm) {
+			t.Errorf("%s: %s, %s", written, e[d].Stream, e[d].Count)
+		}
+	}
+}
+
+// The node's own identity is nobody's to use unless the operator says so.
+func TestAmbientIsTheOperatorsToAllow(t *testing.T) {
+	t.Parallel()
+	for _, auth := range []string{"google_adc", "google_impersonation"} {
+		for _, allowed := range []bool{false, true} {
+			p := node.Provider{ID: uuid.New(), Name: "p", Enabled: true, Serving: true, Family: "vertex", BaseURL: "https://us-east5-aiplatform.googleapis.com", AuthType: auth,
+				Settings: json.RawMessage(`{"project":"p"}`), Credential: &node.Sealed{}}
+			board := NewBoard()
+			board.Ambient = allowed
+			org, err := Compile(&node.Snapshot{Format: node.Format, OrganizationID: uuid.New(), Providers: []node.Provider{p},
+				Mappings: []node.Mapping{{ID: uuid.New(), ProviderID: p.ID, Alias: "m", UpstreamModel: "m", Enabled: true}}}, board)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := NewRun(org.Resolve("p/m"), llm.Chat, 1, Own{})
+			if _, _, ok := run.Next(now); ok != allowed {
+				t.Errorf("%s, allowed %t: tried %t", auth, allowed, ok)
+			}
+			if !allowed && (run.Attempts[0].Reason != "ambient_credentials_not_allowed" || run.Attempts[0].Message == "") {
+				t.Errorf("%s: got %+v", auth, run.Attempts[0])
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spillway-gateway/spillway/api/node"
@@ -12,14 +13,18 @@ var endpoints = map[string]llm.Dialect{
 	"chat_completions": llm.Chat,
 	"messages":         llm.Messages,
 	"responses":        llm.Responses,
+	"embeddings":       llm.Embeddings,
 }
 
 // EndpointDialect is the dialect of a callers' endpoint by its name in the admin API
-// ("chat_completions", "messages", "responses"); false: the gateway does not serve it.
+// ("chat_completions", "messages", "responses", "embeddings"); false: the gateway does not serve it.
 func EndpointDialect(name string) (llm.Dialect, bool) {
 	d, served := endpoints[name]
 	return d, served
 }
+
+// Streams reports whether answers of an endpoint's dialect can be streamed.
+func Streams(d llm.Dialect) bool { return d != llm.Embeddings }
 
 // Question is a request that is not made.
 type Question struct {
@@ -28,7 +33,9 @@ type Question struct {
 	// Own is whether the caller brings a credential of its own: of the vendor of the
 	// first passthrough target that takes the dialect.
 	Own bool
-	Now time.Time
+	// Body is the request's body; nil: one that every dialect has words for.
+	Body []byte
+	Now  time.Time
 	// Answer is what a target says to a try, from 1; Now need not be set in it.
 	Answer func(t *Target, try int) Evidence
 }
@@ -81,7 +88,7 @@ func (q *Question) own(route *Route) Own {
 	return Own{}
 }
 
-// Rehearse walks a route as a request would that every dialect has words for. Nothing is asked and nothing noted: the
+// Rehearse walks a route as a request would. Nothing is asked and nothing noted: the
 // board's records stay as they are. Time passes only by waits and timeouts. Of chances
 // the request has the best: a target whose traffic is still returning takes it.
 func Rehearse(route *Route, q Question) Rehearsal {
@@ -97,6 +104,13 @@ func Rehearse(route *Route, q Question) Rehearsal {
 			out.Exhausted = run.Exhausted()
 			break
 		}
+		if cannot := q.cannot(t); cannot != nil {
+			admission.Release()
+			run.Refuse(t, cannot)
+			skipped := run.Attempts[len(run.Attempts)-1]
+			out.Steps = append(out.Steps, Step{Target: t, Skipped: &skipped})
+			continue
+		}
 		step, turn := q.try(&run, t, &admission)
 		admission.Release()
 		out.Steps = append(out.Steps, step)
@@ -110,6 +124,31 @@ func Rehearse(route *Route, q Question) Rehearsal {
 	}
 	out.Failed, out.Attempts = run.Failed, run.Attempts
 	return out
+}
+
+// cannot is why the request cannot be put as the target takes it; nil: it can.
+func (q *Question) cannot(t *Target) *llm.CannotError {
+	if q.Body == nil {
+		return nil
+	}
+	to, _ := t.Dialect(q.Dialect)
+	body := q.Body
+	var cannot *llm.CannotError
+	if to != q.Dialect {
+		request, err := llm.Parse(q.Dialect, body)
+		if errors.As(err, &cannot) {
+			return cannot
+		}
+		translated, err := request.Translate(llm.Hop{To: to, Model: t.Model(), ID: ownCredential, Now: q.Now.Unix()})
+		if errors.As(err, &cannot) {
+			return cannot
+		}
+		body = translated.Body()
+	}
+	if _, err := t.Endpoint(to).Form.Write(body, nil, t.Called()); errors.As(err, &cannot) {
+		return cannot
+	}
+	return nil
 }
 
 // try tries a target until the request goes on elsewhere or ends.

@@ -20,6 +20,12 @@ type rule struct {
 
 var quotaStatuses = []int{400, 401, 402, 403, 429}
 
+const bedrockErrors = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html#API_runtime_InvokeModel_Errors"
+
+// awsAuthCodes are exceptions by which AWS refuses who asks. Most come with a 403.
+var awsAuthCodes = []string{"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidSignatureException", "InvalidClientTokenId",
+	"IncompleteSignatureException", "IncompleteSignature", "MissingAuthenticationTokenException", "RequestExpired", "NotAuthorized"}
+
 // rules are read top down; the first that holds decides.
 var rules = []rule{
 	{class: Entitlement, statuses: []int{429}, contains: "extra usage is required for long context",
@@ -50,6 +56,25 @@ var rules = []rule{
 	{class: UsageLimit, statuses: quotaStatuses, contains: "you exceeded your current quota", unless: "RESOURCE_EXHAUSTED",
 		source: "https://platform.openai.com/docs/guides/error-codes"},
 
+	{class: UsageLimit, statuses: quotaStatuses, codes: []string{"ServiceQuotaExceededException"},
+		source: bedrockErrors},
+	{class: UsageLimit, statuses: []int{429}, contains: "too many tokens per day",
+		source: "seen from Bedrock, whose ThrottlingException it is when a day's quota is used up"},
+
+	{class: AuthRejected, statuses: []int{400}, codes: awsAuthCodes,
+		source: bedrockErrors + " and https://docs.aws.amazon.com/IAM/latest/APIReference/CommonErrors.html"},
+	{class: UsageLimit, statuses: []int{412}, contains: "is suspended, possibly due to",
+		source: "https://docs.fireworks.ai/troubleshooting/status_error_codes/inference_error_code (an account past its limit)"},
+
+	// Not of the credential, although the status says so: health must not suffer.
+	{class: BadRequest, statuses: []int{403}, contains: "max_new_tokens",
+		source: "https://docs.together.ai/docs/error-codes (403: input and max_tokens are more than the context length)"},
+	{class: BadRequest, statuses: []int{403}, contains: "input was flagged",
+		source: "https://openrouter.ai/docs/api-reference/errors (403: moderation)"},
+
+	{class: Entitlement, statuses: []int{413}, codes: []string{"rate_limit_exceeded"},
+		source: "seen from Groq: one request is larger than the account's limit per minute, whenever it is sent"},
+
 	{class: AuthRejected, statuses: []int{400}, codes: []string{"invalid_api_key", "API_KEY_INVALID", "authentication_error"},
 		source: "https://platform.openai.com/docs/guides/error-codes"},
 	{class: AuthRejected, statuses: []int{400}, contains: "api key not valid",
@@ -59,9 +84,15 @@ var rules = []rule{
 
 	{class: ModelNotFound, statuses: []int{400}, codes: []string{"model_not_found", "model_decommissioned", "not_found_error"},
 		source: "https://console.groq.com/docs/errors, https://platform.openai.com/docs/deprecations"},
+	{class: ModelNotFound, statuses: []int{400}, codes: []string{"invalid_model", "DeploymentNotFound"},
+		source: "seen from Mistral and Perplexity; https://learn.microsoft.com/azure/ai-services/openai/reference (errors)"},
 
 	{class: ModelNotFound, statuses: []int{400}, contains: "model identifier is invalid",
 		source: "seen from Bedrock, of models that a region does not have or has no longer"},
+	{class: ModelNotFound, statuses: []int{400}, contains: "with on-demand throughput isn",
+		source: "seen from Bedrock, of models that have to be called by an inference profile"},
+	{class: ModelNotFound, statuses: []int{403}, contains: "you don't have access to the model",
+		source: "https://docs.aws.amazon.com/bedrock/latest/userguide/model-access.html"},
 	{class: ModelNotFound, statuses: []int{400, 401}, codes: []string{"ModelError"},
 		source: "seen from OpenCode Zen, whose 401 it is when a model is not to be had in a format"},
 
@@ -84,6 +115,11 @@ var rules = []rule{
 		source: "https://docs.anthropic.com/en/api/errors"},
 	{class: Overloaded, codes: []string{"server_is_overloaded", "slow_down"}, statuses: []int{500, 503, 529},
 		source: "seen from OpenAI's responses and ChatGPT's codex backend; https://platform.openai.com/docs/guides/error-codes (slow down)"},
+
+	{class: ServerError, statuses: []int{424}, codes: []string{"ModelErrorException", "ModelStreamErrorException"},
+		source: bedrockErrors},
+	{class: Timeout, statuses: []int{408}, codes: []string{"ModelTimeoutException"}, source: bedrockErrors},
+	{class: BadRequest, statuses: []int{400}, codes: []string{"ValidationException"}, source: bedrockErrors},
 
 	// Said inside a 200 these would else count as the server's failure, though another
 	// target would say the same, and a tool goes on by the code: Codex compacts.

@@ -204,9 +204,12 @@ func (r *Run) skipped(t *Target, reason Reason, wait time.Duration) {
 	if wait > 0 {
 		a.RetryAfterSecs = wholeSeconds(wait)
 	}
-	if reason == CoolingDown {
+	switch reason {
+	case CoolingDown:
 		h := t.Health.Health()
 		a.Message = string(h.Reason())
+	case AmbientForbidden:
+		a.Message = "the operator does not let organizations use the nodes' own cloud identity"
 	}
 	r.Attempts = append(r.Attempts, a)
 }

@@ -18,12 +18,14 @@ type crossing struct {
 	files   files            // what its URLs gave
 	now     *llm.Translation // for the target that is being tried; nil where it takes the caller's dialect
 	formed  []byte           // the body for the target that is being tried, where its cloud has a form of its own
+	betas   []string         // the betas that go with it as a header
+	count   bool             // only the tokens of the request are asked for
 }
 
 // prepare makes the request ready for a target, and reports whether it can be asked. If
 // not, that is noted: another may have the words.
 func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
-	x.across.now, x.across.formed, x.across.files.took, x.bare = nil, nil, 0, nil
+	x.across.now, x.across.formed, x.across.betas, x.across.files.took, x.bare = nil, nil, nil, 0, nil
 	x.to, _ = t.Dialect(x.dialect)
 	var err *llm.CannotError
 	if x.to != x.dialect {
@@ -46,17 +48,21 @@ func (x *exchange) form(t *decide.Target) *llm.CannotError {
 	if f == llm.OwnForm {
 		return nil
 	}
-	body, betas := x.body, []string(nil)
-	switch {
-	case x.across.now != nil:
+	body, inBody := x.body, []string(nil)
+	if x.across.now != nil {
 		body = x.across.now.Body()
-	case x.bare != nil:
-		body, betas = x.bare.body, upstream.Betas(x.r.Header)
-	default:
-		betas = upstream.Betas(x.r.Header)
+	} else {
+		if x.bare != nil {
+			body = x.bare.body
+		}
+		x.across.betas, inBody = f.Betas(upstream.Betas(x.r.Header), body)
+	}
+	write := f.Write
+	if x.across.count {
+		write = f.WriteCount
 	}
 	var err error
-	x.across.formed, err = f.Write(body, betas)
+	x.across.formed, err = write(body, inBody, t.Called())
 	return cannot(err)
 }
 
@@ -111,7 +117,7 @@ func (s *relay) cross(ev llm.Event) (over bool, v decide.Verdict) {
 	out, meaning := s.foreign.Event(ev)
 	switch meaning {
 	case llm.Failed:
-		if v = s.verdict(decide.ErrorInside, ev.Data); !s.started && v.Failover {
+		if v = s.verdict(decide.ErrorInside, ev.ErrorBody()); !s.started && v.Failover {
 			return true, v // out is dropped
 		}
 		s.out = append(s.out, out...)

@@ -84,7 +84,10 @@ func TestRefusalIsPassedOn(t *testing.T) {
 	ways(t, func(t *testing.T, d *dialect, stream bool) {
 		bubble(t, d, []node.Mapping{{UpstreamModel: "zeroth"}, {UpstreamModel: "first"}, {UpstreamModel: "second"}}, func(t *testing.T, b *bed) {
 			b.on("zeroth", failing(http.StatusInternalServerError))
-			const said = `{"error":{"message":"prompt is too long: 5 tokens > 4 maximum","type":"invalid_request_error"}} `
+			said := `{"error":{"message":"prompt is too long: 5 tokens > 4 maximum","type":"invalid_request_error"}} `
+			if d.name == "Messages" {
+				said = `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 5 tokens > 4 maximum"}} `
+			}
 			b.on("first", func(c *call) {
 				c.w.Header().Set("Request-Id", "theirs")
 				c.w.Header().Set("Set-Cookie", "secret")

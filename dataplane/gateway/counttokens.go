@@ -39,6 +39,7 @@ func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) count(x *exchange, t *decide.Target) bool {
 	ctx, cancel := context.WithTimeoutCause(x.ctx, countTime, upstream.ErrTimedOut)
 	defer cancel()
+	x.across.count = true
 	if !h.prepare(x, t) {
 		return false
 	}
@@ -58,7 +59,7 @@ func (h *Handler) count(x *exchange, t *decide.Target) bool {
 		x.send(body)
 		return true
 	case isCallersFault(resp, body):
-		x.passOn(&answer{resp.StatusCode, resp.Header, body, t.Passthrough()})
+		x.passOn(x.answered(t, resp, body))
 		return true
 	}
 	h.uncounted(x, t, resp.StatusCode, err)

@@ -294,6 +294,9 @@ func (x *exchange) exhausted(e decide.Exhausted) {
 func (x *exchange) passOn(a *answer) {
 	header := x.w.Header()
 	x.answerHeader(a.header, a.passthrough, "application/json")
+	if a.rewritten {
+		x.set("Content-Type", "application/json")
+	}
 	x.set(headerErrorOrigin, originProvider)
 	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
 	if header["Request-Id"] == nil {

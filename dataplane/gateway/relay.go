@@ -22,6 +22,7 @@ type answer struct {
 	header      http.Header
 	body        []byte
 	passthrough bool // it is about the caller's own account
+	rewritten   bool // the body is the gateway's, with the provider's words
 }
 
 const (
@@ -46,7 +47,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 	if err != nil {
 		var failure *upstream.Error
 		errors.As(err, &failure)
-		if failure.Cause == decide.GatewayFault {
+		if failure.Cause == decide.GatewayFault || errors.Is(err, upstream.ErrCredential) {
 			h.cfg.Log.Error("attempt impossible", "request_id", x.id, "provider_id", t.Provider.ID, "error", err)
 		}
 		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil
@@ -82,7 +83,7 @@ func (x *exchange) call(t *decide.Target) upstream.Call {
 		call.Header, call.Body = upstream.RequestHeader(x.r.Header), x.spliced(t)
 	}
 	if x.across.formed != nil {
-		call.Body = upstream.Body{x.across.formed}
+		call.Header, call.Body, call.Query = upstream.FormedHeader(call.Header, x.across.betas), upstream.Body{x.across.formed}, ""
 	}
 	return call
 }
@@ -90,9 +91,9 @@ func (x *exchange) call(t *decide.Target) upstream.Call {
 // spliced is the caller's body with the target's model in it.
 func (x *exchange) spliced(t *decide.Target) upstream.Body {
 	if x.bare != nil {
-		return x.bare.control.Splice(x.bare.body, t.UpstreamModel)
+		return x.bare.control.Splice(x.bare.body, t.Called())
 	}
-	return x.control.Splice(x.body, t.UpstreamModel)
+	return x.control.Splice(x.body, t.Called())
 }
 
 // query is what of the caller's query goes upstream: Anthropic's clients say
@@ -145,10 +146,25 @@ func (a *attempt) refusal() (decide.Verdict, *answer) {
 
 // answer is a refusal as the caller may get it; it takes the body over.
 func (a *attempt) answer(body []byte) *answer {
-	if a.across.now != nil {
-		body = a.across.now.Error(a.resp.StatusCode, body)
+	return a.exchange.answered(a.target, a.resp, body)
+}
+
+// answered is a provider's refusal in the caller's own envelope: as it came where it is
+// that, else the same words in it. What is between a person's tool and its vendor is not
+// touched. A refusal inside a 2xx gets the status that it stands for: clients take a 2xx
+// for an answer.
+func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte) *answer {
+	a := &answer{status: resp.StatusCode, header: resp.Header, body: body, passthrough: t.Passthrough()}
+	if a.passthrough || a.status < 300 && x.to == x.dialect && x.dialect.FailedAnswer(body) {
+		return a
 	}
-	return &answer{a.resp.StatusCode, a.resp.Header, body, a.target.Passthrough()}
+	if a.status < 300 {
+		a.status = llm.RefusalStatus(body)
+	}
+	if x.across.now != nil || !x.dialect.OwnError(body) {
+		a.body, a.rewritten = x.dialect.Refusal(a.status, body, x.id), true
+	}
+	return a
 }
 
 // errorBody reads a refusal's body to its end, where that is near, so that the

@@ -171,7 +171,7 @@ func TestWebSocketIsRefusedAtOnce(t *testing.T) {
 func TestRefusalsUnderA200AreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	answer := func(mark string) string {
-		return `{"error":{"code":"invalid_prompt","message":"` + strings.Repeat(mark, 200_000) + `"}}`
+		return `{"error":{"type":"invalid_request_error","code":"invalid_prompt","message":"` + strings.Repeat(mark, 200_000) + `"}}`
 	}
 	h, key := setup(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked, _ := io.ReadAll(r.Body)

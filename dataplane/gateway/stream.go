@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -109,10 +110,20 @@ func (s *relay) event(ev llm.Event) (over bool, v decide.Verdict) {
 
 // failed ends a stream in which the provider reports an error. Where the caller has
 // seen content, or no other target could do better, that is told in the provider's own
-// words, with nothing after them but what the dialect's clients wait for.
+// words, with nothing after them but what the dialect's clients wait for; in an event of
+// the dialect's, where the provider's is one that its clients do not read.
 func (s *relay) failed(ev llm.Event) decide.Verdict {
 	v := s.verdict(decide.ErrorInside, ev.Data)
 	if !s.started && (v.Failover || s.mayGoBare(v)) {
+		return v
+	}
+	if !s.target.Passthrough() && !s.dialect.OwnFailure(ev) {
+		own := s.dialect.Failure(ev.Data, s.id, &s.trail)
+		if !s.started {
+			s.commit()
+		}
+		s.tell(append(bytes.Clone(s.framer.Before()), own...))
+		v.Committed = true
 		return v
 	}
 	closing := s.trail.Closing(s.dialect, ev, s.id) // before forward, which ev does not outlive

@@ -38,7 +38,9 @@ type Config struct {
 	SigningKey ed25519.PublicKey
 	// Dir keeps the last good configuration; made if missing. Empty: nothing is kept.
 	Dir string
-	Log *slog.Logger
+	// Ambient is whether the operator lets organizations use the node's own cloud identity.
+	Ambient bool
+	Log     *slog.Logger
 }
 
 // Link is a node's connection to the rest of the installation.
@@ -82,6 +84,7 @@ func New(cfg Config) (*Link, error) {
 		return nil, errors.New("link: no NATS server given")
 	}
 	l := &Link{cfg: cfg, board: decide.NewBoard(), config: make(chan struct{}), replayed: make(chan struct{})}
+	l.board.Ambient = cfg.Ambient
 	l.clock.set(time.Now())
 	l.health, l.probes = newHealth(l), newProbes(l)
 	l.table.Store(new(decide.Table))

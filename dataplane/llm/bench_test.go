@@ -38,7 +38,7 @@ func BenchmarkRequestForwarded(b *testing.B) {
 
 func BenchmarkRequestTranslated(b *testing.B) {
 	body := largeRequest()
-	for _, to := range others(Messages) {
+	for _, to := range targets(Messages) {
 		b.Run(to.String(), func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()

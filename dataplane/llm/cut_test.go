@@ -57,7 +57,7 @@ func TestStreamsCutAtEveryByte(t *testing.T) {
 // is used.
 func TestGarbledEvents(t *testing.T) {
 	t.Parallel()
-	for _, target := range []Dialect{Chat, Messages, Responses} {
+	for _, target := range []Dialect{Chat, Messages, Responses, Converse} {
 		for _, data := range []string{`{`, `[]`, `<html>`, `{"type":7}x`, `{"type":"message_start","message":7}`, `{"choices":7}`, `{"type":"response.created","response":[]}`} {
 			s := translation(t, nil, others(target)[0], target).Stream()
 			if _, ok := s.End(); ok {

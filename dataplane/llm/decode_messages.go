@@ -29,7 +29,7 @@ func decodeMessages(r *reader, m members) *Request {
 // differs from request to request, so in front of everything it would defeat every
 // other vendor's prompt cache.
 func withoutAttribution(system []Part) []Part {
-	if len(system) > 0 && strings.HasPrefix(system[0].Text, "x-anthropic-billing-header:") {
+	if len(system) > 0 && strings.HasPrefix(system[0].Text, attribution) {
 		return system[1:]
 	}
 	return system

@@ -260,14 +260,14 @@ func (e *chatEncoder) tools() {
 	if len(tools) == 0 {
 		return
 	}
-	if e.m.NoTools {
+	if e.m.has(NoTools) {
 		e.cannot("tools", "the target calls no tools")
 	}
 	e.in("tools", '[')
 	for _, t := range tools {
 		switch t.Kind {
 		case WebSearch:
-			e.cannot("tools", "the target has no tool \""+t.Name+"\"")
+			e.noTool(&t)
 			continue
 		case Custom:
 			t = t.wrapped()

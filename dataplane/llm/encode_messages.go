@@ -1,11 +1,9 @@
 package llm
 
 import (
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // encodeMessages writes the request for a target that speaks messages.
@@ -28,16 +26,9 @@ func encodeMessages(q *Request, hop *Hop) ([]byte, error) {
 
 type messagesEncoder struct{ encoding }
 
-// conversation writes system and messages. Anthropic wants at least one message and the
-// user's first.
+// conversation writes system and messages.
 func (e *messagesEncoder) conversation() {
-	turns := e.turns()
-	system := e.q.System
-	if len(turns) == 0 {
-		turns, system = []Turn{{User, system}}, nil
-	} else if turns[0].Role == Assistant {
-		turns = append([]Turn{{User, []Part{{Kind: Text, Text: "(The conversation begins.)"}}}}, turns...)
-	}
+	system, turns := e.opened()
 	trimEnd(&turns[len(turns)-1])
 	if e.q.Settings.CacheKey != "" && !e.q.caches() {
 		last := &turns[len(turns)-1]
@@ -147,15 +138,9 @@ func (e *messagesEncoder) result(out *Output) {
 
 // document is what Anthropic takes of a document's data: PDF as it is, text as text.
 func (e *messagesEncoder) document(m *Media) *Media {
-	if m.Data == "" || m.MIME == "application/pdf" {
-		return m
+	if m = asText(m); m.Data != "" && m.MIME != "application/pdf" {
+		e.cannot("file_data", "messages takes PDF and text, not "+m.MIME)
 	}
-	if strings.HasPrefix(m.MIME, "text/") || m.MIME == "application/json" {
-		if text, err := base64.StdEncoding.DecodeString(m.Data); err == nil && utf8.Valid(text) {
-			return &Media{Plain: string(text)}
-		}
-	}
-	e.cannot("file_data", "messages takes PDF and text, not "+m.MIME)
 	return m
 }
 
@@ -269,11 +254,8 @@ func (e *messagesEncoder) awaitsModel() bool {
 }
 
 func (e *messagesEncoder) outputConfig(f *Format, effort string) {
-	if f != nil && f.Schema == nil {
-		e.cannot(e.formatField(), "messages has no JSON mode without a schema")
-	}
-	if f != nil && e.m.NoSchemas {
-		e.cannot(e.formatField(), "the target's model keeps to no schema")
+	if f != nil {
+		e.schema(f, "messages")
 	}
 	if f == nil && effort == "" {
 		return

@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // encoding is what the encoders of requests have in common: what is written, what it is
@@ -76,10 +78,61 @@ func (e *encoding) media(p *Part) *Media {
 	return p.Media
 }
 
+// noTool refuses a tool of another vendor's own.
+func (e *encoding) noTool(t *Tool) {
+	e.cannot("tools", "the target has no tool \""+t.Name+"\"")
+}
+
+// formatField is where the caller wrote the format of the answer.
+func (e *encoding) formatField() string {
+	switch e.q.From {
+	case Responses:
+		return "text.format"
+	case Messages:
+		return "output_config.format"
+	}
+	return "response_format"
+}
+
+// schema refuses a format that the target's model cannot be held to.
+func (e *encoding) schema(f *Format, dialect string) {
+	switch {
+	case f.Schema == nil:
+		e.cannot(e.formatField(), dialect+" has no JSON mode without a schema")
+	case e.m.NoSchemas:
+		e.cannot(e.formatField(), "the target's model keeps to no schema")
+	}
+}
+
+// asText is a document of text as just that, where a vendor takes no others of its kind.
+func asText(m *Media) *Media {
+	if !strings.HasPrefix(m.MIME, "text/") && m.MIME != "application/json" {
+		return m
+	}
+	text, err := base64.StdEncoding.DecodeString(m.Data)
+	if err != nil || !utf8.Valid(text) || strings.TrimSpace(string(text)) == "" {
+		return m
+	}
+	return &Media{Plain: string(text), Name: m.Name}
+}
+
+// opened is the conversation as vendors want it who keep instructions apart: turns that
+// take turns, at least one, and the user's first.
+func (e *encoding) opened() (system []Part, turns []Turn) {
+	system, turns = e.q.System, e.turns()
+	if len(turns) == 0 {
+		return nil, []Turn{{User, system}}
+	}
+	if turns[0].Role == Assistant {
+		turns = append([]Turn{{User, []Part{{Kind: Text, Text: "(The conversation begins.)"}}}}, turns...)
+	}
+	return system, turns
+}
+
 // turns are the conversation without what does not cross, neighbours of one role made
-// one: Anthropic wants all results of one turn in one message, and some who speak chat want
-// the two sides to take turns. Instructions in the middle become marked text of the
-// user's, in place.
+// one: all results of one turn belong in one message, and some who speak chat want the two
+// sides to take turns. Instructions in the middle become marked text of the user's, in
+// place. The lists of parts are the encoder's own.
 func (e *encoding) turns() []Turn {
 	var turns []Turn
 	for _, t := range e.q.Turns {
@@ -89,7 +142,7 @@ func (e *encoding) turns() []Turn {
 				continue
 			}
 			if t.Role == System {
-				p.Text = "<system>\n" + p.Text + "\n</system>"
+				p.Text = marked(p.Text)
 			}
 			parts = append(parts, p)
 		}
@@ -108,13 +161,5 @@ func (e *encoding) turns() []Turn {
 	return turns
 }
 
-// formatField is where the caller wrote the format of the answer.
-func (e *encoding) formatField() string {
-	switch e.q.From {
-	case Responses:
-		return "text.format"
-	case Messages:
-		return "output_config.format"
-	}
-	return "response_format"
-}
+// marked are instructions where only the user's text can stand.
+func marked(instructions string) string { return "<system>\n" + instructions + "\n</system>" }

@@ -143,7 +143,7 @@ func chatErrorType(e *Error) string {
 
 // Said is what a provider's error body says, in whatever dialect it came.
 type Said struct {
-	Type    string // error.type, or Google's error.status
+	Type    string // error.type, Google's error.status, or the name of AWS's exception
 	Code    string // error.code; a number is written out
 	Message string
 	// ErrorCode is Anthropic's error.details.error_code.
@@ -153,8 +153,8 @@ type Said struct {
 }
 
 // ReadError reads an error body: {"error": {...}}, {"error": "text"}, Google's
-// list around it, {"message": ...}, {"detail": ...}, and the error inside an event of
-// OpenAI's responses stream. What is not there is empty; a body that is none of them
+// list around it, {"message": ...}, {"detail": ...}, AWS's {"__type": ...}, and the error
+// inside an event of OpenAI's responses stream. What is not there is empty; a body that is none of them
 // is returned as the message.
 func ReadError(body []byte) Said {
 	s := scanner{b: body}
@@ -173,6 +173,8 @@ func ReadError(body []byte) Said {
 			return s.errorValue(1, &inner)
 		case "detail":
 			return s.errorValue(1, &outer)
+		case "choices":
+			return s.choiceErrors(&outer)
 		case "response":
 			return s.fields(1, func(key string) error {
 				if key == "error" {
@@ -192,6 +194,22 @@ func ReadError(body []byte) Said {
 	return inner
 }
 
+// choiceErrors reads the error inside a choice, where a router reports what went wrong at
+// the model's own provider.
+func (s *scanner) choiceErrors(said *Said) error {
+	if s.peek() != '[' {
+		return s.value(1)
+	}
+	return s.elements(func() error {
+		return s.fields(2, func(key string) error {
+			if key == "error" {
+				return s.errorValue(3, said)
+			}
+			return s.value(3)
+		})
+	})
+}
+
 // errorValue reads the value of "error": an object, or its text.
 func (s *scanner) errorValue(depth int, said *Said) error {
 	if s.peek() == '"' {
@@ -199,11 +217,28 @@ func (s *scanner) errorValue(depth int, said *Said) error {
 		said.Message = text
 		return err
 	}
+	if s.peek() == '[' { // FastAPI's, as Mistral sends it: one object for each field
+		return s.elements(func() error { return s.invalidField(depth+1, said) })
+	}
 	return s.fields(depth, func(key string) error {
 		if key == "details" {
 			return s.details(depth+1, said)
 		}
 		return s.errorField(depth+1, key, said)
+	})
+}
+
+// invalidField reads one finding about a request: {"loc": [...], "msg": "...", "type": "..."}.
+func (s *scanner) invalidField(depth int, said *Said) error {
+	return s.fields(depth, func(key string) error {
+		text, err := s.loose(depth + 1)
+		if text != "" && (key == "msg" || key == "message") {
+			if said.Message != "" {
+				said.Message += "; "
+			}
+			said.Message += text
+		}
+		return err
 	})
 }
 
@@ -218,8 +253,14 @@ func (s *scanner) errorField(depth int, key string, said *Said) error {
 		}
 	case "code":
 		said.Code = text
+	case "__type":
+		said.Type = exceptionName(text)
 	case "message", "detail":
 		said.Message += text
+	case "Message":
+		if said.Message == "" {
+			said.Message = text
+		}
 	}
 	return err
 }

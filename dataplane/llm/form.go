@@ -16,13 +16,15 @@ const (
 // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude
 var hostedVersions = map[Form]string{BedrockForm: "bedrock-2023-05-31", VertexForm: "vertex-2023-10-16"}
 
-// Write is a body of the messages dialect in the form. betas are what the caller asked for
-// in its anthropic-beta header, one in each, for the form that has them in the body. All
-// other fields keep their bytes and their order, but for those that are null. The error is
-// a *CannotError.
-func (f Form) Write(body []byte, betas []string) ([]byte, error) {
-	if f == OwnForm {
+// Write is a body of the messages dialect in the form, for a model of the target's. betas
+// are those of Betas that go into the body. Fields that are not the form's business keep
+// their bytes and their order, but for those that are null. The error is a *CannotError.
+func (f Form) Write(body []byte, betas []string, model string) ([]byte, error) {
+	switch f {
+	case OwnForm:
 		return body, nil
+	case BedrockForm:
+		return bedrockBody(body, betas, model)
 	}
 	var r reader
 	m := r.document(body)
@@ -32,20 +34,36 @@ func (f Form) Write(body []byte, betas []string) ([]byte, error) {
 	w := writer{b: make([]byte, 0, len(body)+128)}
 	w.open('{')
 	w.str("anthropic_version", hostedVersions[f])
-	if f == BedrockForm {
-		w.betas(betas)
-	}
+	w.betas(betas)
 	for _, member := range m {
-		switch key := string(member.key); {
-		case key == "model", key == "anthropic_version", key == "stream" && f == BedrockForm:
-			continue
-		}
-		w.sep()
-		w.b = append(quote(w.b, string(member.key)), ':')
-		w.value(member.value)
+		w.vertexField(&r, member, model)
 	}
 	w.close('}')
+	if r.err != nil {
+		return nil, r.err
+	}
 	return w.b, nil
+}
+
+// WriteCount is Write for a question how many tokens the request is, whose address names
+// no model.
+func (f Form) WriteCount(body []byte, betas []string, model string) ([]byte, error) {
+	written, err := f.Write(body, betas, model)
+	if err != nil || f != VertexForm {
+		return written, err
+	}
+	w := writer{b: make([]byte, 0, len(written)+len(model)+16)}
+	w.open('{')
+	w.str("model", counted(model))
+	w.sep()
+	w.b = append(w.b, written[1:]...)
+	return w.b, nil
+}
+
+// same writes a member as it came.
+func (w *writer) same(m member) {
+	w.named(m.key)
+	w.value(m.value)
 }
 
 func (w *writer) betas(betas []string) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spillway-gateway/spillway/test/provider"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files under testdata")
@@ -81,7 +82,7 @@ func containsSection(list []section, name string) bool {
 	return false
 }
 
-var dialects = map[string]Dialect{"chat": Chat, "messages": Messages, "responses": Responses}
+var dialects = map[string]Dialect{"chat": Chat, "messages": Messages, "responses": Responses, "converse": Converse}
 
 // dialectOf is the one that a golden file's name begins with.
 func dialectOf(t *testing.T, path string) Dialect {
@@ -129,6 +130,7 @@ func indented(t *testing.T, body []byte) string {
 // checkTwice looks for a name that an object has twice.
 func checkTwice(body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // numbers keep their text, however large
 	var value func() error
 	value = func() error {
 		token, err := d.Token()
@@ -164,7 +166,7 @@ func checkTwice(body []byte) error {
 // hopTo is the hop of the golden files: to a recent model of the dialect's vendor, or
 // to the one the section "models" names.
 func hopTo(to Dialect, models string) Hop {
-	name := map[Dialect]string{Chat: "gpt-5.1", Messages: "claude-opus-4-6", Responses: "gpt-5.1"}[to]
+	name := map[Dialect]string{Chat: "gpt-5.1", Messages: "claude-opus-4-6", Responses: "gpt-5.1", Converse: "us.amazon.nova-2-lite-v1:0"}[to]
 	for field := range strings.FieldsSeq(models) {
 		if d, model, _ := strings.Cut(field, "="); d == to.String() {
 			name = model
@@ -178,6 +180,10 @@ func hopTo(to Dialect, models string) Hop {
 	return Hop{To: to, Model: m, ID: "req1", Now: 1700000000}
 }
 
+// targets are the dialects that a request of a caller's may be translated into.
+func targets(from Dialect) []Dialect { return append(others(from), Converse) }
+
+// others are the dialects of callers but for one.
 func others(from Dialect) (list []Dialect) {
 	for _, d := range []Dialect{Chat, Messages, Responses} {
 		if d != from {
@@ -194,7 +200,7 @@ func TestGoldenRequests(t *testing.T) {
 		body := []byte(g.text["request"])
 		q, err := Parse(from, body)
 		var got []section
-		for _, to := range others(from) {
+		for _, to := range targets(from) {
 			if err != nil {
 				got = append(got, section{to.String(), "cannot: " + err.Error() + "\n"})
 				continue
@@ -208,7 +214,13 @@ func TestGoldenRequests(t *testing.T) {
 			if err != nil || !bytes.Equal(again.Body(), tr.Body()) {
 				t.Error("the same request gave other bytes")
 			}
-			vendorReads(t, to, tr.Body(), "request")
+			if hop := hopTo(to, g.text["models"]); to == Converse {
+				if why := provider.ConverseRefuses(hop.Model.Name, q.Stream, tr.Body()); why != "" {
+					t.Errorf("the service refuses it: %s: %s", why, tr.Body())
+				}
+			} else {
+				vendorReads(t, to, tr.Body(), "request")
+			}
 			got = append(got, section{to.String(), indented(t, tr.Body())})
 		}
 		g.check(t, path, got)

@@ -106,15 +106,24 @@ func KnownModel(name string) Model {
 	if strings.HasPrefix(short, "claude-") {
 		short = strings.ReplaceAll(short, ".", "-")
 	}
+	m, found := longestPrefix(known, short)
+	if !found {
+		m, _ = longestPrefix(hosted, withoutRegion(short))
+	}
+	m.Name = name
+	return m
+}
+
+// longestPrefix is the entry whose key is the longest that name begins with.
+func longestPrefix(table map[string]Model, name string) (Model, bool) {
 	best := ""
-	for prefix := range known {
-		if strings.HasPrefix(short, prefix) && len(prefix) > len(best) {
+	for prefix := range table {
+		if strings.HasPrefix(name, prefix) && len(prefix) > len(best) {
 			best = prefix
 		}
 	}
-	m := known[best]
-	m.Name = name
-	return m
+	m, found := table[best]
+	return m, found
 }
 
 // hosts are vendors by their well-known hosts, which say more than the family that a
@@ -122,7 +131,7 @@ func KnownModel(name string) Model {
 var hosts = map[string]string{
 	"api.openai.com": "openai", "api.mistral.ai": "mistral", "api.perplexity.ai": "perplexity", "api.deepseek.com": "deepseek",
 	"openrouter.ai": "openrouter", "generativelanguage.googleapis.com": "google_ai", "api.groq.com": "groq", "api.x.ai": "xai",
-	"api.cohere.ai": "cohere", "api.fireworks.ai": "fireworks", "api.together.xyz": "together",
+	"api.cohere.ai": "cohere", "api.cohere.com": "cohere", "api.fireworks.ai": "fireworks", "api.together.xyz": "together",
 }
 
 // At is the model as one vendor serves it: how its chat departs from what all who are
@@ -149,7 +158,8 @@ func (m Model) At(family, host string) Model {
 	case "perplexity":
 		// https://docs.perplexity.ai/api-reference/chat-completions-post: no functions, and
 		// "user and assistant roles should be alternating".
-		m.NoTools, m.NoStreamOptions, m.Alternates, m.PlainText = true, true, true, true
+		m.NoStreamOptions, m.Alternates, m.PlainText = true, true, true
+		m.Traits |= NoTools
 	case "deepseek":
 		// https://api-docs.deepseek.com/api/create-chat-completion: content is a string,
 		// response_format is text or json_object.
@@ -160,6 +170,8 @@ func (m Model) At(family, host string) Model {
 		if name := strings.ToLower(m.Name); strings.Contains(name, "gemini-") && !strings.Contains(name, "gemini-1") && !strings.Contains(name, "gemini-2") {
 			m.CallSignature = "skip_thought_signature_validator"
 		}
+	case "cohere": // https://docs.cohere.com/docs/compatibility-api
+		m.NoStreamOptions, m.PlainText = true, true
 	case "groq", "xai", "together", "fireworks":
 	default: // text in parts is not for everyone who says that they are compatible
 		m.PlainText = true

@@ -119,3 +119,20 @@ func TestChatAnswersInParts(t *testing.T) {
 		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 	}
 }
+
+func TestModelsOnAWS(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]Model{
+		"eu.amazon.nova-micro-v1:0":  {MaxOutput: 10000},
+		"mistral.mixtral-8x7b":       {MaxOutput: 4096},
+		"us-gov.meta.llama3-8b-v1:0": {MaxOutput: 2048},
+		"openai.gpt-oss-120b-1:0":    {Reasoning: ByEffort},
+		"acme.amazon.nova-micro":     {},
+		"arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-2-lite-v1:0": {MaxOutput: 64000, Reasoning: ByConfig},
+	} {
+		got := KnownModel(name)
+		if got.Name != name || got.MaxOutput != want.MaxOutput || got.Reasoning != want.Reasoning {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}

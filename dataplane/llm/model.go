@@ -11,6 +11,7 @@ const (
 	ByEffort              // OpenAI: a word
 	ByBudget              // Anthropic: a number of tokens
 	Adaptive              // Anthropic: as the model finds right, and a word
+	ByConfig              // Amazon: an object with a word
 )
 
 // Model is what has to be known of the target's model. The zero value but for Name is
@@ -30,17 +31,20 @@ type Model struct {
 	Efforts []string
 	// CompletionTokens: chat's limit is max_completion_tokens, not max_tokens.
 	CompletionTokens bool
-	// Caches: the target reads cache_control although it speaks chat (OpenRouter).
+	// Caches: the target reads cache_control although it speaks chat (OpenRouter), or
+	// Converse's form of it.
 	Caches bool
 	// Bytes: the target takes no URLs of images and documents, only what is behind them.
 	Bytes bool
 	// PlainText: the target takes a text as one string only, not as a list of parts.
 	PlainText bool
 	// NoSchemas: the target cannot be held to a schema: messages models from before
-	// output_config.format and strict tools, and who knows JSON mode only.
+	// output_config.format and strict tools, who knows JSON mode only, and some on AWS.
 	NoSchemas bool
 	// NoSampling: the model refuses temperature and top_p.
 	NoSampling bool
+	// Traits are how the model differs from what most take.
+	Traits Trait
 	// Off is the thinking.type by which a messages model that thinks unasked is told not
 	// to, or empty: it does not. AlwaysThinks: nothing keeps it from thinking.
 	Off          string
@@ -53,8 +57,6 @@ type Model struct {
 	Extras bool
 	// NoStreamOptions: the target refuses stream_options, and sends usage unasked.
 	NoStreamOptions bool
-	// NoTools: the target calls no tools.
-	NoTools bool
 	// Alternates: after the leading instructions user and assistant must take turns.
 	Alternates bool
 	// ThinkSwitch: the model thinks unless thinking.type says disabled (DeepSeek).

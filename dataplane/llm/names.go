@@ -26,15 +26,29 @@ func flatName(namespace, name string) string {
 	if len(flat) <= maxToolName && (namespace != "" || flat == name) {
 		return flat
 	}
+	return shortened(flat, namespace+"\x00"+name) // two names that differ beyond the cut stay two
+}
+
+// shortened is a name within maxToolName, told from others that begin the same by what
+// it is made from.
+func shortened(name, from string) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(namespace + "\x00" + name)) // two names that differ beyond the cut stay two
+	_, _ = h.Write([]byte(from))
 	sum := h.Sum32()
-	out := []byte(flat[:min(len(flat), maxToolName-9)])
+	out := []byte(name[:min(len(name), maxToolName-9)])
 	out = append(out, '_')
 	for shift := 28; shift >= 0; shift -= 4 {
 		out = append(out, hexDigits[sum>>shift&0xf])
 	}
 	return string(out)
+}
+
+// shortID is a call's id in a dialect that allows no longer ones than names.
+func shortID(id string) string {
+	if len(id) <= maxToolName {
+		return id
+	}
+	return shortened(id, id)
 }
 
 // wireID is a call's id in a dialect that allows letters, digits, '-' and '_' only.

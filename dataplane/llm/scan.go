@@ -421,9 +421,14 @@ func (d Dialect) ReadAnswer(body []byte) AnswerKind {
 		return readResponse(body)
 	case Embeddings:
 		return readEmbeddings(body)
+	case Converse:
+		return readConverse(body)
 	}
 	s := scanner{b: body}
 	s.space()
+	if s.peek() == '[' && saysError(body) {
+		return ErrorAnswer
+	}
 	if s.peek() != '{' {
 		return NoAnswer
 	}
@@ -439,8 +444,10 @@ func (d Dialect) ReadAnswer(body []byte) AnswerKind {
 		}
 		value := s.b[start:s.i]
 		switch {
-		case key == "error" && string(value) != "null":
+		case key == "error" && string(value) != "null", key == "object" && string(value) == `"error"`:
 			kind = ErrorAnswer
+		case key == field && d == Chat && bytes.Contains(value, []byte(`"error"`)) && saysError(body):
+			kind = ErrorAnswer // a choice that ends in one
 		case key == field && kind == NoAnswer && value[0] == '[' && (d == Messages || !emptyArray(value)):
 			// Anthropic answers with no content blocks when there is nothing to say.
 			kind = RealAnswer

@@ -28,6 +28,7 @@ type Event struct {
 type Framer struct {
 	buf     []byte
 	event   int  // where the current event starts
+	last    int  // where the event before it starts
 	line    int  // where the current line starts; all before it is parsed
 	seen    int  // up to here the current line has no end
 	filled  bool // the last read took all the room there was
@@ -79,6 +80,9 @@ func (f *Framer) Next() (Event, bool) {
 // Taken is the raw bytes of the events that Next returned since Release.
 func (f *Framer) Taken() []byte { return f.buf[:f.event] }
 
+// Before is Taken without the last of its events.
+func (f *Framer) Before() []byte { return f.buf[:f.last] }
+
 // Release forgets what was taken.
 func (f *Framer) Release() {
 	n := f.event
@@ -86,7 +90,7 @@ func (f *Framer) Release() {
 		return
 	}
 	f.buf = f.buf[:copy(f.buf, f.buf[n:])]
-	f.event, f.line, f.seen = 0, f.line-n, f.seen-n
+	f.event, f.last, f.line, f.seen = 0, 0, f.line-n, f.seen-n
 }
 
 // Rest ends the stream: it returns the event that only lacks its blank line, if
@@ -190,7 +194,7 @@ func (f *Framer) finish() Event {
 	case f.lines > 1:
 		ev.Data = bytes.Clone(f.joined)
 	}
-	f.event = f.line
+	f.last, f.event = f.event, f.line
 	f.name, f.data, f.lines, f.fields = span{}, span{}, 0, false
 	return ev
 }

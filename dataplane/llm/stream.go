@@ -38,6 +38,8 @@ func (d Dialect) Judge(ev Event) Meaning {
 			return Garbled // every event of the dialect says what it is
 		}
 		lifecycle = responsesLifecycle(ev)
+	case Converse:
+		lifecycle = converseLifecycle(ev)
 	}
 	s := scanner{b: ev.Data}
 	s.space()
@@ -171,6 +173,8 @@ func (d Dialect) Outcome(ev Event) Meaning {
 		case "response.failed", "error":
 			return Failed
 		}
+	case Converse:
+		return converseOutcome(ev)
 	}
 	return Content
 }
@@ -206,15 +210,12 @@ func (d Dialect) EndMarker(ev Event) bool {
 	return d.Outcome(ev) == Done && (d == Chat || json.Valid(ev.Data))
 }
 
-// hasError reports whether data is an object with a non-null "error".
+// hasError reports whether data tells of an error, in OpenAI's shape or a vendor's own.
 func hasError(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return false
 	}
-	var body struct {
-		Error json.RawMessage `json:"error"`
-	}
-	return json.Unmarshal(data, &body) == nil && len(body.Error) > 0 && string(body.Error) != "null"
+	return saysError(data)
 }
 
 // kind is the event's type: the event line, or where a provider leaves it out the

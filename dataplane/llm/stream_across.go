@@ -44,6 +44,8 @@ func (t *Translation) Stream() *Stream {
 		s.from = &chatReader{}
 	case Messages:
 		s.from = &messagesReader{}
+	case Converse:
+		s.from = &converseReader{}
 	default:
 		s.from = &responsesReader{}
 	}

@@ -15,7 +15,7 @@ func TestStreamUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[Dialect]Usage{Chat: {210, 3000, 0, 40, 30}, Messages: {10, 3000, 200, 40, 0}, Responses: {210, 3000, 0, 40, 30}}
+	want := map[Dialect]Usage{Chat: {210, 3000, 0, 40, 30}, Messages: {10, 3000, 200, 40, 0}, Responses: {210, 3000, 0, 40, 30}, Converse: {10, 3000, 200, 40, 0}}
 	for _, path := range paths {
 		g, target := readGolden(t, path), dialectOf(t, path)
 		s := translation(t, g, others(target)[0], target).Stream()

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"slices"
-	"strings"
 )
 
 // Parse reads a request so that it can be asked of targets of other dialects. It is
@@ -123,6 +122,8 @@ func (q *Request) Translate(hop Hop) (*Translation, error) {
 		t.body, err = encodeMessages(q, &t.hop)
 	case hop.To == Responses && q.From != Responses:
 		t.body, err = encodeResponses(q, &t.hop)
+	case hop.To == Converse:
+		t.body, err = encodeConverse(q, &t.hop)
 	default:
 		err = &CannotError{Reason: "no translation from " + q.From.String() + " to " + hop.To.String()}
 	}
@@ -149,6 +150,8 @@ func (t *Translation) Answer(body []byte) ([]byte, Usage, error) {
 		a = decodeChatAnswer(&r, m)
 	case Messages:
 		a = decodeMessagesAnswer(&r, m)
+	case Converse:
+		a = decodeConverseAnswer(&r, m)
 	default:
 		a = decodeResponsesAnswer(&r, m)
 	}
@@ -194,10 +197,5 @@ func (t *Translation) wantsThinking() bool {
 // Error writes a provider's refusal in the caller's dialect: the same text, and the
 // type and code that say the same there. The status stays what it was.
 func (t *Translation) Error(status int, body []byte) []byte {
-	said := ReadError(body)
-	e := said.in(t.q.From, status)
-	if strings.TrimSpace(e.Message) == "" {
-		e.Message = "the provider refused the request without saying why"
-	}
-	return t.q.From.Envelope(&e, t.hop.ID)
+	return t.q.From.Refusal(status, body, t.hop.ID)
 }

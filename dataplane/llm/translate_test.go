@@ -250,7 +250,7 @@ func TestOneRequestForManyTargets(t *testing.T) {
 		}
 		var group sync.WaitGroup
 		for range 4 {
-			for _, to := range others(from) {
+			for _, to := range targets(from) {
 				group.Go(func() { _, _ = q.Translate(hopTo(to, "")) })
 			}
 		}

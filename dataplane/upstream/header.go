@@ -62,6 +62,17 @@ func ofVendor(name string) bool {
 	return strings.HasPrefix(name, "Anthropic-") || strings.HasPrefix(name, "Openai-")
 }
 
+// FormedHeader is a header for a body in a cloud's form: the version and the betas stand in
+// the body, but for the betas given.
+func FormedHeader(header http.Header, betas []string) http.Header {
+	delete(header, "Anthropic-Version")
+	delete(header, "Anthropic-Beta")
+	if len(betas) > 0 {
+		header["Anthropic-Beta"] = []string{strings.Join(betas, ",")}
+	}
+	return header
+}
+
 // Betas are what a caller asks for in its anthropic-beta header, one in each, but those that
 // go with its own subscription.
 func Betas(in http.Header) (out []string) {

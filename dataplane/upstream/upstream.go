@@ -37,6 +37,11 @@ type Config struct {
 	SealKey hpke.PrivateKey
 	// Guard decides which addresses may be dialed. Its zero value allows public ones.
 	Guard Guard
+	// Ambient lets every organization's providers use the identity that the node has in its
+	// cloud, where they ask for it.
+	Ambient bool
+	// Services are where tokens come from. Zero in the product, which test/house checks.
+	Services TokenServices
 	// DialUnguarded replaces the guarded dialer, and the Guard with it: it is for tests
 	// whose providers are in memory, so that their time can be virtual. Nil in the product,
 	// which test/house checks.
@@ -51,11 +56,19 @@ type Client struct {
 	dial       func(ctx context.Context, network, address string) (net.Conn, error)
 	transports sync.Map // "scheme://host" -> *http.Transport
 	files      *fetcher
+	ambient    bool
+	services   TokenServices
+	identity   awsIdentity
+	roles      roles
+
+	mu     sync.Mutex
+	tokens map[tokenKey]*tokens
 }
 
 // New returns a client.
 func New(cfg Config) *Client {
-	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded}
+	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded, ambient: cfg.Ambient, services: cfg.Services.withDefaults(),
+		tokens: map[tokenKey]*tokens{}}
 	if c.dial == nil {
 		c.dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control}).DialContext
 	}
@@ -200,12 +213,18 @@ func (c *Client) send(ctx context.Context, call Call, address *url.URL) (*http.R
 		ContentLength: call.Body.Len(), Body: call.Body.reader(),
 		GetBody: func() (io.ReadCloser, error) { return call.Body.reader(), nil },
 	}).WithContext(ctx)
+	if to.framing != nil {
+		to.framing.ask(req, &call)
+	}
 	if err := to.signer.sign(req, &call); err != nil {
 		return nil, err
 	}
 	resp, err := to.transport.RoundTrip(req)
 	if err != nil {
 		return nil, failure(ctx, err)
+	}
+	if to.framing != nil {
+		to.framing.answer(resp, &call)
 	}
 	return resp, nil
 }
@@ -251,6 +270,7 @@ func CauseOf(ctx context.Context) decide.Cause {
 type attached struct {
 	signer    signer
 	transport *http.Transport
+	framing   framing // nil: the dialect's own
 }
 
 // Format keeps the credential out of every formatter, %+v and %#v included.
@@ -261,32 +281,61 @@ func (c *Client) attach(p *decide.Provider) (*attached, error) {
 	if a, ok := p.Attached.Load().(*attached); ok {
 		return a, nil
 	}
-	if vendor := p.Auth.Vendor(); vendor != decide.NoVendor {
-		if !c.vendorHost(vendor, p.Base) {
+	signer, err := c.signer(p)
+	if err != nil {
+		return nil, err
+	}
+	a := &attached{signer: signer, transport: c.transport(p.Base)}
+	if p.Family == "bedrock" {
+		a.framing = bedrock{}
+	}
+	if !p.Attached.CompareAndSwap(nil, a) { // another request was first
+		a = p.Attached.Load().(*attached)
+	}
+	return a, nil
+}
+
+// signer opens what a provider's credential is.
+func (c *Client) signer(p *decide.Provider) (signer, error) {
+	if p.Auth.Vendor() != decide.NoVendor {
+		if !c.vendorHost(p) {
 			return nil, fmt.Errorf("%w: provider %s is on another host than its vendor's, and callers' own tokens go nowhere else", ErrCredential, p.ID)
 		}
-		a := &attached{ownToken{}, c.transport(p.Base)}
-		p.Attached.Store(a)
-		return a, nil
+		return ownToken{}, nil
+	}
+	switch p.Auth {
+	case decide.GoogleKeyAuth, decide.GoogleADCAuth, decide.GoogleImpersonationAuth:
+		return c.googleTokens(p)
+	case decide.AWSKeys, decide.AWSRole:
+		return c.awsSigner(p)
 	}
 	credential, err := c.open(p)
 	if err != nil {
 		return nil, err
 	}
-	a := &attached{keyOf(p.Auth, credential.APIKey), c.transport(p.Base)}
-	p.Attached.Store(a)
-	return a, nil
+	if credential.APIKey == "" {
+		return nil, fmt.Errorf("%w: provider %s's is not an API key", ErrCredential, p.ID)
+	}
+	return keyOf(p.Auth, credential.APIKey), nil
 }
 
-// vendorHosts are where callers' own tokens may go, and nowhere below them.
-var vendorHosts = map[decide.Vendor]string{decide.Claude: "api.anthropic.com", decide.ChatGPT: "chatgpt.com"}
+// vendorAuths are the ways to send a credential that only a vendor's own hosts may get.
+var vendorAuths = map[decide.Auth]string{
+	decide.ClaudeOAuth: node.AuthClaudeOAuth, decide.CodexOAuth: node.AuthCodexOAuth,
+	decide.GoogleADCAuth: node.AuthGoogleADC, decide.GoogleImpersonationAuth: node.AuthGoogleImpersonation,
+}
 
-// vendorHost reports whether callers' own tokens of a vendor may go to the host: the
-// vendor's over TLS, or an address that the operator allowed by its network.
-func (c *Client) vendorHost(v decide.Vendor, u *url.URL) bool {
-	if u.Scheme == "https" && u.Hostname() == vendorHosts[v] {
+// vendorHost reports whether what is not the organization's own may go to the provider: its
+// vendor's host over TLS, or an address that the operator allowed by its network.
+func (c *Client) vendorHost(p *decide.Provider) bool {
+	if authType, vendors := vendorAuths[p.Auth]; vendors && node.VendorHost(authType, p.Base) {
 		return true
 	}
+	return c.allowed(p.Base)
+}
+
+// allowed reports whether the address is one that the operator allowed by its network.
+func (c *Client) allowed(u *url.URL) bool {
 	addr, err := netip.ParseAddr(u.Hostname())
 	return err == nil && slices.ContainsFunc(c.allow, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
@@ -307,8 +356,8 @@ func (c *Client) open(p *decide.Provider) (credential node.Credential, err error
 	if err != nil {
 		return credential, fmt.Errorf("%w: provider %s's seal does not open", ErrCredential, p.ID)
 	}
-	if err := json.Unmarshal(plain, &credential); err != nil || credential.APIKey == "" {
-		return credential, fmt.Errorf("%w: provider %s's is not an API key", ErrCredential, p.ID)
+	if err := json.Unmarshal(plain, &credential); err != nil {
+		return credential, fmt.Errorf("%w: provider %s's cannot be read", ErrCredential, p.ID)
 	}
 	return credential, nil
 }

@@ -8,7 +8,12 @@ import (
 	"github.com/spillway-gateway/spillway/test/env"
 )
 
-func TestMain(m *testing.M) { env.Main(m) }
+func TestMain(m *testing.M) {
+	if err := onAWS(); err != nil {
+		panic(err)
+	}
+	env.Main(m)
+}
 
 // The first start leaves something to try: a route over two providers, in all
 // dialects, streamed and not.

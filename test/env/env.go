@@ -22,6 +22,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
+	"github.com/spillway-gateway/spillway/dataplane/upstream"
 	"github.com/spillway-gateway/spillway/dev"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
@@ -35,6 +36,8 @@ type Options struct {
 	// DataDir and DatabaseURL let a test start the same system again.
 	DataDir     string
 	DatabaseURL string
+	// Ambient lets organizations use the nodes' own cloud identity.
+	Ambient bool
 	// NATSURL is a server of the test's own in place of the embedded one.
 	NATSURL string
 }
@@ -63,7 +66,14 @@ func Start(t testing.TB, o Options) *Env {
 		o.DatabaseURL, _ = storetest.Empty(t, storetest.Template)
 	}
 	e := &Env{t: t, Options: o, logs: new(Log)}
+	var err error
+	e.Provider = provider.New(provider.Config{})
+	if e.ProviderURL, err = e.Provider.Start("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Provider.Close() })
 	system, err := dev.Start(t.Context(), dev.Config{
+		Ambient: o.Ambient, TokenServices: upstream.TokenServices{GoogleToken: e.ProviderURL + provider.GoogleTokenPath, GoogleIAM: e.ProviderURL, AWS: e.ProviderURL},
 		DataDir: o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL, NATSURL: o.NATSURL,
 		Log: slog.New(slog.NewTextHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -77,11 +87,6 @@ func Start(t testing.TB, o Options) *Env {
 		}
 	})
 	e.System, e.Info = system, system.Info()
-	e.Provider = provider.New(provider.Config{})
-	if e.ProviderURL, err = e.Provider.Start("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Provider.Close() })
 	e.Org = &Org{env: e, ID: uuid.MustParse(e.Info.OrganizationID), APIKey: e.Info.APIKey}
 	e.Token = e.token(e.Info.ClientID, e.Info.ClientSecret)
 	return e

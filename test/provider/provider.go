@@ -35,6 +35,8 @@ type Server struct {
 	handler http.Handler
 	script  script
 	ring    ring
+	aws     awsAccount
+	google  googleAccounts
 
 	mu       sync.Mutex
 	http     *http.Server
@@ -75,6 +77,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST "+codexPath, s.handle(always(codex{}), model))
 	mux.HandleFunc("POST /v1/messages", s.handle(always(messages{}), model))
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.handle(always(messages{}), countTokens))
+	s.bedrockRoutes(mux)
+	s.vertexRoutes(mux)
+	s.azureRoutes(mux)
 	mux.HandleFunc("GET /v1/models", s.auxiliary(modelList, byVersion, s.listModels))
 	mux.HandleFunc("GET /v1/models/{model...}", s.auxiliary(modelList, byVersion, s.getModel))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

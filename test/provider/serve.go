@@ -27,6 +27,7 @@ type exchange struct {
 	status   int      // what was answered, 0 for nothing
 	gone     bool     // the client went away
 	written  int      // body bytes
+	problems []string // what its plan found wrong beside what refuses it
 }
 
 // errStop ends an exchange early: the connection was cut, or nobody is left.
@@ -51,7 +52,7 @@ func (s *Server) handle(pick func(http.Header) dialect, plan plan) http.HandlerF
 		name, refusal, good := plan(x)
 		record := s.ring.add(Request{
 			Time: x.begun, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body,
-			Model: x.call.model, Stream: x.call.stream, Problems: problems(r.URL.Path, r.Header),
+			Model: x.call.model, Stream: x.call.stream, Problems: append(problems(r.URL.Path, r.Header), x.problems...),
 		})
 		defer func() {
 			s.ring.finish(record, x.status, x.gone)
@@ -73,15 +74,18 @@ func (s *Server) handle(pick func(http.Header) dialect, plan plan) http.HandlerF
 // model is the plan of a dialect's main call.
 func model(x *exchange) (name string, refusal *fault, good func() error) {
 	x.call, refusal = x.dialect.parse(x.received)
-	return x.call.model, refusal, func() error {
-		switch {
-		case strings.HasPrefix(x.call.model, "missing-"):
-			return x.fault(x.dialect.fault(http.StatusNotFound, "", x.call.model))
-		case x.call.stream:
-			return x.play(x.events(compose(x.call, x.behavior, x.begun)))
-		default:
-			return x.whole(compose(x.call, x.behavior, x.begun))
-		}
+	return x.call.model, refusal, x.generate
+}
+
+// generate answers with what the model says.
+func (x *exchange) generate() error {
+	switch {
+	case strings.HasPrefix(x.call.model, "missing-"):
+		return x.fault(x.dialect.fault(http.StatusNotFound, "", x.call.model))
+	case x.call.stream:
+		return x.play(x.events(compose(x.call, x.behavior, x.begun)))
+	default:
+		return x.whole(compose(x.call, x.behavior, x.begun))
 	}
 }
 
@@ -124,6 +128,9 @@ func (x *exchange) answer(refusal *fault, good func() error) error {
 
 func (x *exchange) contentType(status int) string {
 	if x.call.stream && status == http.StatusOK {
+		if framed, own := x.dialect.(interface{ streamType() string }); own {
+			return framed.streamType()
+		}
 		return "text/event-stream; charset=utf-8"
 	}
 	return "application/json"
