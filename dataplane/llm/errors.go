@@ -143,7 +143,7 @@ func chatErrorType(e *Error) string {
 
 // Said is what a provider's error body says, in whatever dialect it came.
 type Said struct {
-	Type    string // error.type, Google's error.status, or the name of AWS's exception
+	Type    string // error.type, or Google's error.status
 	Code    string // error.code; a number is written out
 	Message string
 	// ErrorCode is Anthropic's error.details.error_code.
@@ -153,8 +153,8 @@ type Said struct {
 }
 
 // ReadError reads an error body: {"error": {...}}, {"error": "text"}, Google's
-// list around it, {"message": ...}, {"detail": ...}, AWS's {"__type": ...}, and the error
-// inside an event of OpenAI's responses stream. What is not there is empty; a body that is none of them
+// list around it, {"message": ...}, {"detail": ...}, and the error inside an event of
+// OpenAI's responses stream. What is not there is empty; a body that is none of them
 // is returned as the message.
 func ReadError(body []byte) Said {
 	s := scanner{b: body}
@@ -218,14 +218,8 @@ func (s *scanner) errorField(depth int, key string, said *Said) error {
 		}
 	case "code":
 		said.Code = text
-	case "__type":
-		said.Type = exceptionName(text)
 	case "message", "detail":
 		said.Message += text
-	case "Message":
-		if said.Message == "" {
-			said.Message = text
-		}
 	}
 	return err
 }

@@ -23,8 +23,6 @@ func TestReadError(t *testing.T) {
 		"DetailOfLists": {`{"detail":[{"loc":["body"]}]}`, Said{}},
 		"DetailObject":  {`{"detail":{"message":"m","code":"token_expired"}}`, Said{Code: "token_expired", Message: "m"}},
 		"Responses":     {`{"type":"response.failed","response":{"id":"r","error":{"code":"server_is_overloaded","message":"m"}}}`, Said{Code: "server_is_overloaded", Message: "m"}},
-		"AWS":           {`{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"m"}`, Said{Type: "AccessDeniedException", Message: "m"}},
-		"AWSType":       {`{"__type":"ThrottlingException:http://internal.amazon.com/coral/","message":"m","Message":"M"}`, Said{Type: "ThrottlingException", Message: "m"}},
 		"Escapes":       {`{"error":{"message":"a\"b\u00e9"}}`, Said{Message: `a"bé`}},
 		"HTML":          {"<html>\n", Said{Message: "<html>"}},
 		"CutShort":      {`{"error":{"message":"m`, Said{Message: `{"error":{"message":"m`}},
@@ -36,18 +34,6 @@ func TestReadError(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestExceptionStatus(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]int{
-		"ThrottlingException": 429, "throttlingException": 429, "serviceUnavailableException": 529, "ModelStreamErrorException": 500,
-		"ModelTimeoutException": 504, "ValidationException": 400, "InternalFailure": 500, "Exception": 0, "rate_limit_error": 0, "": 0,
-	} {
-		if got := (Said{Type: name}).ExceptionStatus(); got != want {
-			t.Errorf("%s: got %d, want %d", name, got, want)
-		}
 	}
 }
 
