@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Error is an error of the gateway's own making, before it is put in a dialect.
@@ -143,7 +144,7 @@ func chatErrorType(e *Error) string {
 
 // Said is what a provider's error body says, in whatever dialect it came.
 type Said struct {
-	Type    string // error.type, or Google's error.status
+	Type    string // error.type, Google's error.status, or the name of AWS's exception
 	Code    string // error.code; a number is written out
 	Message string
 	// ErrorCode is Anthropic's error.details.error_code.
@@ -153,8 +154,8 @@ type Said struct {
 }
 
 // ReadError reads an error body: {"error": {...}}, {"error": "text"}, Google's
-// list around it, {"message": ...}, {"detail": ...}, and the error inside an event of
-// OpenAI's responses stream. What is not there is empty; a body that is none of them
+// list around it, {"message": ...}, {"detail": ...}, AWS's {"__type": ...}, and the error
+// inside an event of OpenAI's responses stream. What is not there is empty; a body that is none of them
 // is returned as the message.
 func ReadError(body []byte) Said {
 	s := scanner{b: body}
@@ -192,6 +193,16 @@ func ReadError(body []byte) Said {
 	return inner
 }
 
+// exceptionName is the name in a type as AWS writes it: after the service's namespace, and
+// before an address.
+func exceptionName(text string) string {
+	if _, name, found := strings.Cut(text, "#"); found {
+		text = name
+	}
+	text, _, _ = strings.Cut(text, ":")
+	return text
+}
+
 // errorValue reads the value of "error": an object, or its text.
 func (s *scanner) errorValue(depth int, said *Said) error {
 	if s.peek() == '"' {
@@ -218,8 +229,14 @@ func (s *scanner) errorField(depth int, key string, said *Said) error {
 		}
 	case "code":
 		said.Code = text
+	case "__type":
+		said.Type = exceptionName(text)
 	case "message", "detail":
 		said.Message += text
+	case "Message":
+		if said.Message == "" {
+			said.Message = text
+		}
 	}
 	return err
 }

@@ -23,6 +23,8 @@ func TestReadError(t *testing.T) {
 		"DetailOfLists": {`{"detail":[{"loc":["body"]}]}`, Said{}},
 		"DetailObject":  {`{"detail":{"message":"m","code":"token_expired"}}`, Said{Code: "token_expired", Message: "m"}},
 		"Responses":     {`{"type":"response.failed","response":{"id":"r","error":{"code":"server_is_overloaded","message":"m"}}}`, Said{Code: "server_is_overloaded", Message: "m"}},
+		"AWS":           {`{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"m"}`, Said{Type: "AccessDeniedException", Message: "m"}},
+		"AWSType":       {`{"__type":"ThrottlingException:http://internal.amazon.com/coral/","message":"m","Message":"M"}`, Said{Type: "ThrottlingException", Message: "m"}},
 		"Escapes":       {`{"error":{"message":"a\"b\u00e9"}}`, Said{Message: `a"bé`}},
 		"HTML":          {"<html>\n", Said{Message: "<html>"}},
 		"CutShort":      {`{"error":{"message":"m`, Said{Message: `{"error":{"message":"m`}},
