@@ -260,6 +260,9 @@ func TestPlainSchemasEnd(t *testing.T) {
 	if !ok || !json.Valid(schema) || bytes.Contains(schema, []byte("$ref")) || len(schema) > 1000 {
 		t.Errorf("%v: %s", ok, schema)
 	}
+	if schema, ok := plainSchema([]byte(`{"type":"object","properties":{"a":{"$ref":7}}}`)); !ok || !bytes.Contains(schema, []byte(`{"$ref":7}`)) {
+		t.Errorf("%v: %s", ok, schema)
+	}
 	var defs []string
 	for i := range 11 {
 		defs = append(defs, fmt.Sprintf(`"D%d":{"a":{"$ref":"#/$defs/D%d"},"b":{"$ref":"#/$defs/D%d"},"c":{"$ref":"#/$defs/D%d"},"d":{"$ref":"#/$defs/D%d"}}`, i, i+1, i+1, i+1, i+1))
