@@ -264,13 +264,10 @@ func (e *chatEncoder) tools() {
 		e.cannot("tools", "the target calls no tools")
 	}
 	e.in("tools", '[')
-	for _, t := range tools {
-		switch t.Kind {
-		case WebSearch:
-			e.noTool(&t)
+	for i := range tools {
+		t, ok := e.asFunction(&tools[i])
+		if !ok {
 			continue
-		case Custom:
-			t = t.wrapped()
 		}
 		e.open('{')
 		e.str("type", "function")

@@ -52,7 +52,7 @@ func TestKnownModel(t *testing.T) {
 		"grok-4":                        {},
 		"grok-3-mini-fast":              {Reasoning: ByEffort, Efforts: []string{"low", "high"}},
 		"mistral-large-latest":          {},
-		"meta.llama3-1-70b-instruct-v1": {},
+		"meta.llama3-1-70b-instruct-v1": {NoSchemas: true, Traits: NoStreamedTools | NoForcedCalls | NoPrefill},
 		"llama-9":                       {},
 		"":                              {},
 	} {
@@ -76,7 +76,7 @@ func TestModelAtAVendor(t *testing.T) {
 		{"gpt-4o", "azure_openai", "x.openai.azure.com", Model{MaxOutput: 16384, Extras: true}},
 		{"x", "openai", "api.mistral.ai", Model{NoStreamOptions: true, Alternates: true}},
 		{"x", "mistral", "proxy.example", Model{NoStreamOptions: true, Alternates: true}},
-		{"sonar", "perplexity", "", Model{NoTools: true, NoStreamOptions: true, Alternates: true, PlainText: true}},
+		{"sonar", "perplexity", "", Model{Traits: NoTools, NoStreamOptions: true, Alternates: true, PlainText: true}},
 		{"deepseek-chat", "custom", "api.deepseek.com", Model{PlainText: true, NoSchemas: true, ThinkSwitch: true}},
 		{"openai/gpt-4o", "custom", "openrouter.ai", Model{MaxOutput: 16384, Caches: true, Extras: true, Reasoning: ByEffort, Efforts: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}},
 		{"gemini-3-pro", "google_ai", "", Model{MaxOutput: 65536, Reasoning: ByEffort, Efforts: fromMinimal, CallSignature: "skip_thought_signature_validator"}},

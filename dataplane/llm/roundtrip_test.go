@@ -218,10 +218,12 @@ func fetching(q *Request, hop Hop) (*Translation, error) {
 	for {
 		tr, err := q.Translate(hop)
 		var cannot *CannotError
-		if !errors.As(err, &cannot) || cannot.Fetch == "" {
+		if !errors.As(err, &cannot) || len(cannot.Fetch) == 0 {
 			return tr, err
 		}
-		hop.Fetched[cannot.Fetch] = File{"image/png", []byte("\x89PNG")}
+		for _, w := range cannot.Fetch {
+			hop.Fetched[w.URL] = File{"image/png", []byte("\x89PNG")}
+		}
 	}
 }
 

@@ -187,11 +187,11 @@ func fileType(header string, data []byte) (string, error) {
 	case said == "", said == is, strings.HasSuffix(said, "/octet-stream"), kind == "image" && strings.HasPrefix(said, "image/"):
 		return is, nil
 	}
-	return "", unfetched("its host says that it is %s", printable(said))
+	return "", unfetched("its host says that it is %s", shown(said))
 }
 
-// printable is a media type as it can stand in an error.
-func printable(mediaType string) string {
+// shown is a media type as it can stand in an error.
+func shown(mediaType string) string {
 	if len(mediaType) > 60 {
 		return "something else"
 	}
