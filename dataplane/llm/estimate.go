@@ -4,8 +4,11 @@ package llm
 // be called today counts ordinary text higher. It reads the bytes once and knows no
 // dialect. Text costs by its kind of characters; data in base64, which would count as
 // text, by the picture or the pages that it is.
-func Estimate(body []byte) int64 {
-	e := estimator{scanner: scanner{b: body}}
+func Estimate(body []byte) int64 { return estimate(body, false) }
+
+// estimate is Estimate; valid says that the body is known to be JSON.
+func estimate(body []byte, valid bool) int64 {
+	e := estimator{scanner: scanner{b: body}, valid: valid}
 	e.space()
 	if e.value("", 0) != nil {
 		return e.total() + int64(len(body)-e.i)/2
@@ -25,12 +28,27 @@ const (
 
 type estimator struct {
 	scanner
-	letters, signs, wide, whole int64
+	valid bool
+	bytes int64 // what the bytes of text cost, in thousandths
+	whole int64
 }
 
-func (e *estimator) total() int64 {
-	return (e.letters*letterCost+e.signs*signCost+e.wide*wideCost)/1000 + e.whole + 16
-}
+func (e *estimator) total() int64 { return e.bytes/1000 + e.whole + 16 }
+
+// byteCost is what each byte of text costs.
+var byteCost = func() (cost [256]uint16) {
+	for c := range cost {
+		switch {
+		case c >= 0x80:
+			cost[c] = wideCost
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == ' ':
+			cost[c] = letterCost
+		default:
+			cost[c] = signCost
+		}
+	}
+	return cost
+}()
 
 // value counts one value; key is the name it has.
 func (e *estimator) value(key string, depth int) error {
@@ -51,7 +69,9 @@ func (e *estimator) value(key string, depth int) error {
 		return e.elements(func() error { return e.value(key, depth) })
 	}
 	start := e.i
-	if err := e.scanner.value(depth); err != nil {
+	if e.valid {
+		e.skip()
+	} else if err := e.scanner.value(depth); err != nil {
 		return err
 	}
 	text := e.b[start:e.i]
@@ -83,14 +103,9 @@ func isData(key string, text []byte) bool {
 }
 
 func (e *estimator) text(b []byte) {
+	var sum int64 // a local: the loop runs over every byte of a request
 	for _, c := range b {
-		switch {
-		case c >= 0x80:
-			e.wide++
-		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == ' ':
-			e.letters++
-		default:
-			e.signs++
-		}
+		sum += int64(byteCost[c])
 	}
+	e.bytes += sum
 }
