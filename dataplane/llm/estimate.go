@@ -19,9 +19,10 @@ func estimate(body []byte, valid bool) int64 {
 // What a thousand bytes of a kind cost, in tokens. Claude's tokenizers make more of the
 // same text than OpenAI's do, of code and of languages beside English most of all.
 const (
-	letterCost = 320
-	signCost   = 520 // digits and punctuation
-	wideCost   = 700 // bytes outside ASCII: a CJK character is three
+	letterCost = 360
+	signCost   = 560  // punctuation
+	digitCost  = 1000 // and letters right after a digit: hexadecimal is no word
+	wideCost   = 700  // bytes outside ASCII: a CJK character is three
 	imageCost  = 1600
 	minData    = 256 // base64 of fewer bytes counts as text
 )
@@ -35,20 +36,34 @@ type estimator struct {
 
 func (e *estimator) total() int64 { return e.bytes/1000 + e.whole + 16 }
 
-// byteCost is what each byte of text costs.
-var byteCost = func() (cost [256]uint16) {
-	for c := range cost {
+// byteCost is what each byte of text costs, after one that is no digit and after a digit.
+var byteCost = func() (cost [2][256]uint16) {
+	for c := range cost[0] {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
 		switch {
 		case c >= 0x80:
-			cost[c] = wideCost
-		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == ' ':
-			cost[c] = letterCost
+			cost[0][c] = wideCost
+		case letter || c == ' ':
+			cost[0][c] = letterCost
+		case isDigit(byte(c)) == 1:
+			cost[0][c] = digitCost
 		default:
-			cost[c] = signCost
+			cost[0][c] = signCost
+		}
+		if cost[1][c] = cost[0][c]; letter {
+			cost[1][c] = digitCost
 		}
 	}
 	return cost
 }()
+
+// isDigit is 1 for a digit, else 0.
+func isDigit(c byte) int {
+	if c-'0' <= 9 {
+		return 1
+	}
+	return 0
+}
 
 // value counts one value; key is the name it has.
 func (e *estimator) value(key string, depth int) error {
@@ -104,8 +119,10 @@ func isData(key string, text []byte) bool {
 
 func (e *estimator) text(b []byte) {
 	var sum int64 // a local: the loop runs over every byte of a request
+	after := 0
 	for _, c := range b {
-		sum += int64(byteCost[c])
+		sum += int64(byteCost[after][c])
+		after = isDigit(c)
 	}
 	e.bytes += sum
 }
