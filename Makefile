@@ -4,9 +4,10 @@ GO ?= go
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(shell command -v $${CC:-gcc} cc 2>/dev/null),-race,)
 ARGS ?=
+FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test clients check lint generated bench update clean setup build
+.PHONY: help run dev test clients check lint generated fuzz bench update clean setup build
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +45,9 @@ generated: ## prove that generated code and go.mod are current
 	@$(GO) mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run make update and commit" >&2; exit 1; }
 
 check: lint test clients ## all that CI runs
+
+fuzz: ## run every fuzzer for FUZZTIME (30s), after the inputs that are checked in
+	@GO="$(GO)" sh dev/fuzz.sh $(FUZZTIME)
 
 bench: setup build ## compare with the baseline of test/bench; flags in ARGS
 	$(GO) run ./test/bench -spillway bin/spillway $(ARGS)

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -269,3 +270,49 @@ func TestWhatCannotCrossIsNoProbe(t *testing.T) {
 		wantTold(t, b, "only", decide.RateLimited, decide.Succeeded)
 	})
 }
+
+// A provider's signs of life count as such in every dialect, and a silence between two of
+// them is no silence of the model's.
+func TestCrossedPingsAreLiveness(t *testing.T) {
+	t.Parallel()
+	across(t, pair(node.Mapping{StreamIdleTimeoutSecs: new(7), Cooldown: untouched}), func(t *testing.T, b *bed) {
+		b.on("first", func(c *call) {
+			events := c.speaks.stream("first")
+			for n, e := range events {
+				c.say(e)
+				if n >= c.speaks.held-1 && n <= c.speaks.held+1 {
+					for range 4 {
+						c.pause(5 * time.Second)
+						c.say(c.speaks.ping)
+					}
+				}
+			}
+		})
+		a := b.ask(true)
+		b.wantCrossed(a, "0")
+		wantTook(t, a.took, 60*time.Second)
+	})
+}
+
+// A stream that comes byte by byte is the stream that came at once, usage included.
+func TestCrossedStreamInSingleBytes(t *testing.T) {
+	t.Parallel()
+	across(t, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+		atOnce := b.ask(true)
+		b.on("first", func(c *call) {
+			for _, one := range []byte(strings.Join(c.speaks.stream("first"), "")) {
+				c.say(string(one))
+			}
+		})
+		a := b.ask(true)
+		b.wantCrossed(a, "0")
+		if same(a.body) != same(atOnce.body) {
+			t.Errorf("byte by byte: %q\nat once: %q", a.body, atOnce.body)
+		}
+	})
+}
+
+// ids are what differs from one request to the next.
+var ids = regexp.MustCompile(`req_\w+`)
+
+func same(body string) string { return ids.ReplaceAllString(body, "req") }

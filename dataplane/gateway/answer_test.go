@@ -223,3 +223,18 @@ func TestOnlyTargetCoolsDown(t *testing.T) {
 		})
 	})
 }
+
+// A stream that comes byte by byte is forwarded whole, and as it is.
+func TestStreamInSingleBytes(t *testing.T) {
+	t.Parallel()
+	streams(t, func(t *testing.T, d *dialect) {
+		bubble(t, d, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+			b.on("first", func(c *call) {
+				for _, one := range []byte(c.good("first", true)) {
+					c.say(string(one))
+				}
+			})
+			b.served(b.ask(true), true, "first", "0")
+		})
+	})
+}

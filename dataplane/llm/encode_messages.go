@@ -152,10 +152,30 @@ func (e *messagesEncoder) source(m *Media) {
 		e.str("data", m.Plain)
 	default:
 		e.str("type", "base64")
-		e.str("media_type", m.MIME)
+		e.str("media_type", imageType(m.MIME, m.Data))
 		e.str("data", m.Data)
 	}
 	e.close('}')
+}
+
+// imageStarts are how images begin in base64.
+var imageStarts = [...]struct{ start, mime string }{
+	{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
+}
+
+// imageType is what an image is by its content. OpenAI looks at nothing else, so callers
+// say image/jpg, or jpeg of anything; Anthropic refuses an image that is not what it is
+// said to be. https://docs.anthropic.com/en/docs/build-with-claude/vision
+func imageType(said, data string) string {
+	if !strings.HasPrefix(said, "image/") {
+		return said
+	}
+	for _, i := range imageStarts {
+		if strings.HasPrefix(data, i.start) {
+			return i.mime
+		}
+	}
+	return said
 }
 
 func (e *messagesEncoder) settings(limit int64) {

@@ -4,8 +4,11 @@ package llm
 // be called today counts ordinary text higher. It reads the bytes once and knows no
 // dialect. Text costs by its kind of characters; data in base64, which would count as
 // text, by the picture or the pages that it is.
-func Estimate(body []byte) int64 {
-	e := estimator{scanner: scanner{b: body}}
+func Estimate(body []byte) int64 { return estimate(body, false) }
+
+// estimate is Estimate; valid says that the body is known to be JSON.
+func estimate(body []byte, valid bool) int64 {
+	e := estimator{scanner: scanner{b: body}, valid: valid}
 	e.space()
 	if e.value("", 0) != nil {
 		return e.total() + int64(len(body)-e.i)/2
@@ -16,20 +19,50 @@ func Estimate(body []byte) int64 {
 // What a thousand bytes of a kind cost, in tokens. Claude's tokenizers make more of the
 // same text than OpenAI's do, of code and of languages beside English most of all.
 const (
-	letterCost = 320
-	signCost   = 520 // digits and punctuation
-	wideCost   = 700 // bytes outside ASCII: a CJK character is three
+	letterCost = 360
+	signCost   = 560  // punctuation
+	digitCost  = 1000 // and letters right after a digit: hexadecimal is no word
+	wideCost   = 700  // bytes outside ASCII: a CJK character is three
 	imageCost  = 1600
 	minData    = 256 // base64 of fewer bytes counts as text
 )
 
 type estimator struct {
 	scanner
-	letters, signs, wide, whole int64
+	valid bool
+	bytes int64 // what the bytes of text cost, in thousandths
+	whole int64
 }
 
-func (e *estimator) total() int64 {
-	return (e.letters*letterCost+e.signs*signCost+e.wide*wideCost)/1000 + e.whole + 16
+func (e *estimator) total() int64 { return e.bytes/1000 + e.whole + 16 }
+
+// byteCost is what each byte of text costs, after one that is no digit and after a digit.
+var byteCost = func() (cost [2][256]uint16) {
+	for c := range cost[0] {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		switch {
+		case c >= 0x80:
+			cost[0][c] = wideCost
+		case letter || c == ' ':
+			cost[0][c] = letterCost
+		case isDigit(byte(c)) == 1:
+			cost[0][c] = digitCost
+		default:
+			cost[0][c] = signCost
+		}
+		if cost[1][c] = cost[0][c]; letter {
+			cost[1][c] = digitCost
+		}
+	}
+	return cost
+}()
+
+// isDigit is 1 for a digit, else 0.
+func isDigit(c byte) int {
+	if c-'0' <= 9 {
+		return 1
+	}
+	return 0
 }
 
 // value counts one value; key is the name it has.
@@ -51,7 +84,9 @@ func (e *estimator) value(key string, depth int) error {
 		return e.elements(func() error { return e.value(key, depth) })
 	}
 	start := e.i
-	if err := e.scanner.value(depth); err != nil {
+	if e.valid {
+		e.skip()
+	} else if err := e.scanner.value(depth); err != nil {
 		return err
 	}
 	text := e.b[start:e.i]
@@ -83,14 +118,11 @@ func isData(key string, text []byte) bool {
 }
 
 func (e *estimator) text(b []byte) {
+	var sum int64 // a local: the loop runs over every byte of a request
+	after := 0
 	for _, c := range b {
-		switch {
-		case c >= 0x80:
-			e.wide++
-		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == ' ':
-			e.letters++
-		default:
-			e.signs++
-		}
+		sum += int64(byteCost[after][c])
+		after = isDigit(c)
 	}
+	e.bytes += sum
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
+	"strings"
 )
 
 // CannotError is a request or an answer that another dialect has no words for, or
@@ -133,7 +133,8 @@ func (r *reader) object(key string, v raw) members {
 		return nil
 	}
 	if r.found == nil {
-		r.found = make([]member, 0, 64) // so that an empty object is not none
+		// So that an empty object is not none, and room for what a text of the size has.
+		r.found = make([]member, 0, min(max(64, len(v)/64), 1024))
 	}
 	from := len(r.found)
 	m := members(r.found[from:])
@@ -145,7 +146,7 @@ func (r *reader) object(key string, v raw) members {
 		s.i++ // ':'
 		s.space()
 		start := s.i
-		_ = s.value(1)
+		s.skip()
 		if seen == nil && m.get(string(name)) != nil || seen[string(name)] {
 			r.fail(key, "%q is given twice", name)
 			return nil
@@ -206,12 +207,12 @@ func (r *reader) each(m members, key string, f func(v raw)) {
 	s := scanner{b: v}
 	_ = s.elements(func() error {
 		start := s.i
-		err := s.value(1)
-		if r.err == nil && err == nil {
+		s.skip()
+		if r.err == nil {
 			f(v[start:s.i])
 		}
 		r.path[len(r.path)-1].index++
-		return err
+		return nil
 	})
 	r.path = r.path[:len(r.path)-1]
 }
@@ -298,29 +299,31 @@ func unquote(v raw) string {
 	if slash < 0 {
 		return string(v)
 	}
-	out := append(make([]byte, 0, len(v)), v[:slash]...)
+	var out strings.Builder
+	out.Grow(len(v))
+	out.Write(v[:slash])
 	for i := slash; i < len(v); i++ {
 		if v[i] != '\\' {
 			end := bytes.IndexByte(v[i:], '\\')
 			if end < 0 {
 				end = len(v) - i
 			}
-			out = append(out, v[i:i+end]...)
+			out.Write(v[i : i+end])
 			i += end - 1
 			continue
 		}
 		i++
 		switch v[i] {
 		case 'b':
-			out = append(out, '\b')
+			out.WriteByte('\b')
 		case 'f':
-			out = append(out, '\f')
+			out.WriteByte('\f')
 		case 'n':
-			out = append(out, '\n')
+			out.WriteByte('\n')
 		case 'r':
-			out = append(out, '\r')
+			out.WriteByte('\r')
 		case 't':
-			out = append(out, '\t')
+			out.WriteByte('\t')
 		case 'u':
 			c := hex4(v[i+1:])
 			i += 4
@@ -328,12 +331,12 @@ func unquote(v raw) string {
 				c = 0x10000 + (c&0x3ff)<<10 + hex4(v[i+3:])&0x3ff
 				i += 6
 			}
-			out = appendRune(out, c)
+			writeRune(&out, c)
 		default:
-			out = append(out, v[i])
+			out.WriteByte(v[i])
 		}
 	}
-	return string(out)
+	return out.String()
 }
 
 func hex4(v []byte) rune {
@@ -341,11 +344,12 @@ func hex4(v []byte) rune {
 	return rune(n)
 }
 
-func appendRune(out []byte, c rune) []byte {
+func writeRune(out *strings.Builder, c rune) {
 	if isSurrogate(c) {
-		return append(out, 0xe0|byte(c>>12), 0x80|byte(c>>6)&0x3f, 0x80|byte(c)&0x3f)
+		out.Write([]byte{0xe0 | byte(c>>12), 0x80 | byte(c>>6)&0x3f, 0x80 | byte(c)&0x3f})
+		return
 	}
-	return utf8.AppendRune(out, c)
+	out.WriteRune(c)
 }
 
 func isSurrogate(c rune) bool { return c>>11 == 0x1b }

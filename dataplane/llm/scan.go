@@ -266,6 +266,57 @@ func (s *scanner) value(depth int) error {
 	}
 }
 
+// skip passes over one value of a text that was found valid: reading it again costs
+// several times as much, and values in values are passed over at each level.
+func (s *scanner) skip() {
+	switch s.peek() {
+	case '"':
+		s.pass()
+	case '{', '[':
+		for depth := 0; s.i < len(s.b); {
+			switch s.b[s.i] {
+			case '"':
+				s.pass()
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+			if s.i++; depth == 0 {
+				return
+			}
+		}
+	default:
+		for s.i < len(s.b) && !isDelimiter[s.b[s.i]] {
+			s.i++
+		}
+	}
+}
+
+// pass is skip for a string: its end is the quote that no backslash escapes.
+func (s *scanner) pass() {
+	for s.i++; s.i < len(s.b); s.i++ {
+		n := bytes.IndexByte(s.b[s.i:], '"')
+		if n < 0 {
+			s.i = len(s.b)
+			return
+		}
+		s.i += n
+		slashes := 0
+		for s.b[s.i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			s.i++
+			return
+		}
+	}
+}
+
+// isDelimiter are the characters that end a number or a literal.
+var isDelimiter = [256]bool{',': true, ']': true, '}': true, ' ': true, '\t': true, '\n': true, '\r': true}
+
 func (s *scanner) literal(word string) error {
 	if !strings.HasPrefix(string(s.b[s.i:min(len(s.b), s.i+len(word))]), word) {
 		return s.fail("unknown literal")

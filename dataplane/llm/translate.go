@@ -32,7 +32,7 @@ func Parse(from Dialect, body []byte) (*Request, error) {
 	if !q.instructsInText() {
 		return nil, &CannotError{Field: inputField(from), Reason: "instructions can only be text"}
 	}
-	q.tokens = Estimate(body)
+	q.tokens = estimate(body, true)
 	return q, nil
 }
 
