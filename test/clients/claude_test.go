@@ -134,15 +134,6 @@ func (s said) answered(t *testing.T, model string) {
 	}
 }
 
-// keyedClaude makes a route of one target with a stored key.
-func keyedClaude(t *testing.T) *env.Env {
-	t.Helper()
-	e := env.Start(t, env.Options{})
-	e.AddTarget(claudeRoute, e.AddProvider("keyed", "anthropic", "claude-keyed"), "claude-keyed", 1, nil)
-	e.Live()
-	return e
-}
-
 // The route has the name of the model behind it, as people will have it.
 func TestClaudeCodeOnAGatewayKey(t *testing.T) {
 	t.Parallel()
