@@ -89,9 +89,10 @@ var (
 	)
 	opencodeAnthropic = opencodeCLI("anthropic", messagesPath, "claude-sonnet-4-5",
 		way{name: "Native", first: claudeModel},
-		way{name: "Responses", first: thinkingGPT},
-		way{name: "Failover", first: claudeModel, then: gptModel, down: -1},
-		way{name: "Returns", first: claudeModel, then: gptModel, down: 1},
+		// It does not ask for thoughts, and from another vendor gets none.
+		way{name: "Responses", first: thinkingGPT, mute: true},
+		way{name: "Failover", first: claudeModel, then: gptModel, down: -1, mute: true},
+		way{name: "Returns", first: claudeModel, then: gptModel, down: 1, mute: true},
 	)
 )
 
