@@ -29,7 +29,7 @@ dev: setup build ## like run, and say all that happens
 test: setup ## run every test
 	$(GO) test $(RACE) ./...
 
-clients: setup ## run Claude Code and Codex against the whole product, cut off from the network
+clients: setup ## run Claude Code, Codex and opencode against the whole product, cut off from the network
 	@sh test/clients/tools/install.sh
 	SPILLWAY_TEST_CLIENTS=1 $(GO) test -count=1 ./test/clients
 

@@ -1,11 +1,10 @@
 package clients
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +100,25 @@ var claudeCLI = &cli{
 		{name: "Returns", first: claudeModel, then: thinkingGPT, down: 1},
 		{name: "ToNative", first: llamaModel, then: claudeModel, down: -1},
 	},
+	foreign: gptModel, foreignEnv: []string{`CLAUDE_CODE_EXTRA_BODY={"inference_geo":"eu"}`},
+	hasty: func(c *tool) []string {
+		c.env = append(c.env, "CLAUDE_CODE_MAX_RETRIES=1") // else three minutes of a 503
+		return nil
+	},
+	says: map[string]string{
+		"OutOfQuota":           "every target of the route is rate-limited, out of quota or cooling down",
+		"OutOfQuotaTranslated": "every target of the route is rate-limited, out of quota or cooling down",
+		"Forbidden":            "every target of the route failed",
+		"Down":                 "every target of the route failed",
+		"CannotTranslate":      "no target of the route can be asked for this: inference_geo: ",
+		"UnknownModel":         "There's an issue with the selected model (claude-sonnet-4-5-unknownmodel)", // its own words
+		"RefusedKey":           "the gateway key is not valid",
+	},
+}
+
+func TestClaudeCodeShowsErrors(t *testing.T) {
+	t.Parallel()
+	tellFailures(t, claudeCLI)
 }
 
 func TestClaudeCode(t *testing.T) {
@@ -116,15 +134,6 @@ func (s said) answered(t *testing.T, model string) {
 	}
 }
 
-// keyedClaude makes a route of one target with a stored key.
-func keyedClaude(t *testing.T) *env.Env {
-	t.Helper()
-	e := env.Start(t, env.Options{})
-	e.AddTarget(claudeRoute, e.AddProvider("keyed", "anthropic", "claude-keyed"), "claude-keyed", 1, nil)
-	e.Live()
-	return e
-}
-
 // The route has the name of the model behind it, as people will have it.
 func TestClaudeCodeOnAGatewayKey(t *testing.T) {
 	t.Parallel()
@@ -137,23 +146,6 @@ func TestClaudeCodeOnAGatewayKey(t *testing.T) {
 		t.Errorf("claude complains: %s", got.stderr)
 	}
 	asked(t, e, map[string][]string{claudeRoute: {"upstream-secret-of-keyed"}})
-}
-
-// The model asks for a file, Claude Code reads it, and the model gets what is in it.
-func TestClaudeCodeUsesATool(t *testing.T) {
-	t.Parallel()
-	e := keyedClaude(t)
-	c := claude(t, e, e.APIKey, "")
-	file := filepath.Join(c.work, "word.txt")
-	if err := os.WriteFile(file, []byte("the word is xylophone\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e.Provider.Script("claude-keyed", provider.Behavior{Tool: call(t, "Read", map[string]any{"file_path": file})}, provider.Behavior{})
-	c.askClaude(t, "Which word is in word.txt?").answered(t, "claude-keyed")
-	list := e.Provider.Requests()
-	if len(list) != 2 || strings.Contains(string(list[0].Body), "xylophone") || !strings.Contains(string(list[1].Body), "the word is xylophone") {
-		t.Errorf("the model was asked %d times and did not get the file", len(list))
-	}
 }
 
 // seats makes a route: first people's own Claude subscriptions, then a
@@ -208,61 +200,30 @@ func TestClaudeCodeGoesOnWhenItsSeatIsUsedUp(t *testing.T) {
 	asked(t, e, map[string][]string{"claude-seat": {tokenA, tokenB}, "claude-keyed": {"upstream-secret-of-keyed", "upstream-secret-of-keyed"}})
 }
 
-// What goes wrong is said in words, and soon.
-func TestClaudeCodeShowsErrors(t *testing.T) {
-	t.Parallel()
-	e := keyedClaude(t)
-	e.AddTarget("limited", e.AddProvider("limited", "anthropic", "claude-limited"), "claude-limited", 1, nil)
-	e.AddTarget("down", e.AddProvider("down", "anthropic", "claude-down"), "claude-down", 1, nil)
-	e.Live()
-	e.Provider.Script("claude-limited", provider.Behavior{Kind: "credit_balance"})
-	e.Provider.Script("claude-down", provider.Behavior{Status: 503})
-	wrongKey := e.APIKey[:len(e.APIKey)-1] + "~"
-	for _, c := range []struct {
-		name, key, model string
-		status           int
-		says             string
-	}{
-		{"AllTargetsOutOfQuota", e.APIKey, "limited", 429, "every target of the route is rate-limited, out of quota or cooling down"},
-		{"AllTargetsDown", e.APIKey, "down", 503, "every target of the route failed"},
-		{"UnknownModel", e.APIKey, "nonsense", 404, "There's an issue with the selected model (nonsense)"}, // its own words
-		{"RefusedKey", wrongKey, claudeRoute, 401, "the gateway key is not valid"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			person := claude(t, e, c.key, "")
-			person.env = append(person.env, "CLAUDE_CODE_MAX_RETRIES=1") // else three minutes of a 503
-			got := person.askClaude(t, "--model", c.model, "Hello")
-			if got.code != 1 || !got.IsError || got.Status != c.status || !strings.Contains(got.Result, c.says) {
-				t.Errorf("status %d, says %q, want %d and %q; %s", got.Status, got.Result, c.status, c.says, got.outcome)
-			}
-		})
-	}
-}
-
 // A stream that breaks after content is told to Claude Code, which asks again without
 // a stream; a half answer is never taken for a whole one. What broke may cool down
 // meanwhile, and the next target answers.
 func TestClaudeCodeAsksAgainAfterABrokenStream(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
-	spare := e.AddProvider("spare", "anthropic", "claude-spare")
+	spare := e.AddProvider("spare", "openai", "gpt-4.1-spare")
 	for _, c := range []struct {
-		route  string
-		broken provider.Behavior
-		then   string // the model that answers in the end
+		route, family string
+		broken        provider.Behavior
+		then          string // the model that answers in the end
 	}{
-		{"ends", provider.Behavior{CutAfter: 8, CleanEnd: true}, "claude-ends"},
-		{"overloaded", provider.Behavior{ErrorType: "overloaded_error", ErrorEventAfter: 5}, "claude-spare"},
+		{"ends", "anthropic", provider.Behavior{CutAfter: 8, CleanEnd: true}, "gpt-4.1-of-ends"},
+		{"overloaded", "anthropic", provider.Behavior{ErrorType: "overloaded_error", ErrorEventAfter: 5}, "gpt-4.1-spare"},
+		{"claude-opus-4-6-translated", "openai", provider.Behavior{CutAfter: 8, CleanEnd: true}, "gpt-4.1-of-claude-opus-4-6-translated"},
 	} {
-		model := "claude-" + c.route
+		model := "gpt-4.1-of-" + c.route
 		c.broken.Times = 1
 		// A second between the first content and the end: what comes in one read with
 		// its end has not started, and fails over.
 		c.broken.EventDelay = 250 * time.Millisecond
 		e.Provider.Script(model, c.broken, provider.Behavior{})
-		e.AddTarget(c.route, e.AddProvider(c.route, "anthropic", model), model, 1, nil)
-		e.AddTarget(c.route, spare, "claude-spare", 2, nil)
+		e.AddTarget(c.route, e.AddProvider(c.route, c.family, model), model, 1, nil)
+		e.AddTarget(c.route, spare, "gpt-4.1-spare", 2, nil)
 		e.Live()
 		before := len(e.Provider.Requests())
 		got := claude(t, e, e.APIKey, "").askClaude(t, "--model", c.route, "Hello")
@@ -273,6 +234,10 @@ func TestClaudeCodeAsksAgainAfterABrokenStream(t *testing.T) {
 		list := e.Provider.Requests()[before:]
 		if len(list) != 2 || !list[0].Stream || list[1].Stream || list[0].Model != model || list[1].Model != c.then {
 			t.Errorf("%s: %d requests, want one streamed and then one of %s not", c.route, len(list), c.then)
+		}
+		// Without a stream it asks for more than the other vendor's model can say.
+		if c.family == "openai" && !bytes.Contains(list[1].Body, []byte(`"max_tokens":32768}`)) {
+			t.Errorf("%s: not with the model's own limit: %s", c.route, list[1].Body)
 		}
 	}
 }

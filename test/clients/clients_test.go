@@ -1,5 +1,5 @@
 // Package clients runs the command-line tools that people point at the gateway,
-// Claude Code and Codex themselves, against the whole system, set up as
+// Claude Code, Codex and opencode themselves, against the whole system, set up as
 // docs/clients.md says. `make clients` installs and runs them; without it the tests
 // here do nothing, since the tools are large.
 package clients
@@ -23,7 +23,7 @@ const (
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(wanted) == "":
-		fmt.Println("skipped: make clients runs Claude Code and Codex")
+		fmt.Println("skipped: make clients runs Claude Code, Codex and opencode")
 	case os.Getenv(cutOff) == "":
 		os.Exit(runCutOff())
 	default:

@@ -119,6 +119,24 @@ var codexCLI = &cli{
 		{name: "Returns", first: thinkingGPT, then: claudeModel, down: 1},
 		{name: "ToNative", first: claudeModel, then: thinkingGPT, down: -1},
 	},
+	foreign: llamaModel, // which has no search of the web
+	hasty: func(*tool) []string { // else it asks again five times five, and waits each time what it is asked to
+		return []string{"-c", "model_providers.spillway.request_max_retries=0", "-c", "model_providers.spillway.stream_max_retries=0"}
+	},
+	says: map[string]string{ // of a 429 that is no plan's, it says the status only
+		"OutOfQuota":           "429 Too Many Requests, request id: req_",
+		"OutOfQuotaTranslated": "429 Too Many Requests, request id: req_",
+		"Forbidden":            "every target of the route failed",
+		"Down":                 "every target of the route failed",
+		"CannotTranslate":      "no target of the route can be asked for this: tools: the target has no tool",
+		"UnknownModel":         "does not exist or you do not have access to it",
+		"RefusedKey":           "the gateway key is not valid",
+	},
+}
+
+func TestCodexShowsErrors(t *testing.T) {
+	t.Parallel()
+	tellFailures(t, codexCLI)
 }
 
 func TestCodex(t *testing.T) {
@@ -149,17 +167,39 @@ func TestCodexOnAGatewayKey(t *testing.T) {
 	asked(t, e, map[string][]string{"gpt-keyed": {"upstream-secret-of-keyed"}})
 }
 
-// The model asks for a command, Codex runs it, and the model gets what it prints.
-func TestCodexUsesATool(t *testing.T) {
+// words is an MCP server with one tool.
+const words = `import { createInterface } from "node:readline";
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  const result = {
+    initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "words", version: "1" } },
+    "tools/list": { tools: [{ name: "secret_word", description: "Tells the secret word", inputSchema: { type: "object", properties: {} } }] },
+    "tools/call": { content: [{ type: "text", text: "the word is xylophone" }] },
+  }[method] ?? {};
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\n");
+}
+`
+
+// Codex does not show a model the tools of MCP servers: the model searches them, with a
+// tool that only OpenAI's dialect has. Another vendor's model finds and calls them too.
+func TestCodexSearchesToolsForAnotherVendor(t *testing.T) {
 	t.Parallel()
-	e := keyedCodex(t)
+	e := env.Start(t, env.Options{})
+	o := way{first: claudeModel}.open(e, codexRoute+"-search",
+		provider.Behavior{Tool: call(t, "tool_search", map[string]any{"query": "secret word"})},
+		provider.Behavior{Tool: call(t, "mcp__words__secret_word", map[string]any{})}, provider.Behavior{})
+	e.Live()
 	c := codex(t, e, e.APIKey, "")
-	write(t, filepath.Join(c.work, "word.txt"), "the word is xylophone\n")
-	e.Provider.Script("gpt-keyed", provider.Behavior{Tool: call(t, "exec_command", map[string]any{"cmd": "cat word.txt"})}, provider.Behavior{})
-	c.askCodex(t, "Which word is in word.txt?").answered(t, "gpt-keyed")
-	list := e.Provider.Requests()
-	if len(list) != 2 || strings.Contains(string(list[0].Body), "xylophone") || !strings.Contains(string(list[1].Body), "the word is xylophone") {
-		t.Errorf("the model was asked %d times and did not get the file: %s", len(list), list[len(list)-1].Body)
+	server := filepath.Join(c.work, "words.mjs")
+	write(t, server, words)
+	got := c.askCodex(t, "-c", `mcp_servers.words.command="node"`, "-c", `mcp_servers.words.args=["`+server+`"]`,
+		"-c", `mcp_servers.words.default_tools_approval_mode="approve"`, "--model", o.route, "What is the secret word?")
+	got.answered(t, o.first.model)
+	asked := o.asked(t, e, 3)
+	for i, part := range []string{`{"name":"tool_search"`, `{"name":"mcp__words__secret_word"`, "the word is " + secret} {
+		if !strings.Contains(string(asked[i].Body), part) || i > 0 && strings.Contains(string(asked[i-1].Body), part) {
+			t.Errorf("request %d is not the first with %s", i, part)
+		}
 	}
 }
 
@@ -200,36 +240,6 @@ func TestCodexGoesOnWhenItsPlanIsUsedUp(t *testing.T) {
 	b.askCodex(t, "Hello").answered(t, "gpt-plan")
 	a.askCodex(t, "Hello").answered(t, "gpt-keyed")
 	asked(t, e, map[string][]string{"gpt-plan": {tokenA, tokenB}, "gpt-keyed": {"upstream-secret-of-keyed", "upstream-secret-of-keyed"}})
-}
-
-// What goes wrong is said in words. Of a 429 that is no plan's, Codex says the status
-// only.
-func TestCodexShowsErrors(t *testing.T) {
-	t.Parallel()
-	e := keyedCodex(t)
-	e.AddTarget("limited", e.AddProvider("limited", "openai", "gpt-limited"), "gpt-limited", 1, nil)
-	e.AddTarget("down", e.AddProvider("down", "openai", "gpt-down"), "gpt-down", 1, nil)
-	e.Live()
-	e.Provider.Script("gpt-limited", provider.Behavior{Kind: "insufficient_quota"})
-	e.Provider.Script("gpt-down", provider.Behavior{Status: 503})
-	wrongKey := e.APIKey[:len(e.APIKey)-1] + "~"
-	for _, c := range []struct{ name, key, model, says string }{
-		{"AllTargetsOutOfQuota", e.APIKey, "limited", "429 Too Many Requests, request id: req_"},
-		{"AllTargetsDown", e.APIKey, "down", "every target of the route failed"},
-		{"UnknownModel", e.APIKey, "nonsense", `the model "nonsense" does not exist`},
-		{"RefusedKey", wrongKey, codexRoute, "the gateway key is not valid"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			person := codex(t, e, c.key, "")
-			// Else it asks again five times five, and waits each time what it is asked to.
-			got := person.askCodex(t, "-c", "model_providers.spillway.request_max_retries=0", "-c", "model_providers.spillway.stream_max_retries=0",
-				"--model", c.model, "Hello")
-			if said := strings.Join(got.errors, "\n"); got.code != 1 || !strings.Contains(strings.ToLower(said), strings.ToLower(c.says)) {
-				t.Errorf("says %q, want %q; %s", said, c.says, got.outcome)
-			}
-		})
-	}
 }
 
 // A stream that breaks after content is told to Codex, which asks again.

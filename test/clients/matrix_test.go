@@ -21,6 +21,14 @@ type cli struct {
 	// where the tool shows pictures to models only that it knows.
 	read, look func(t *testing.T, path string) *provider.ToolCall
 	ways       []way
+	// foreign is an upstream that does not understand the arguments and the environment
+	// that are beside it, since they ask for what only the tool's own vendor has.
+	foreign     upstream
+	foreignArgs []string
+	foreignEnv  []string
+	// hasty makes it try again less often.
+	hasty func(c *tool) (args []string)
+	says  map[string]string // of each failure, by its name
 }
 
 // reply is what the person sees.

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-gateway/spillway/test/provider"
 )
 
-const opencodeSettings = "### opencode"
+const opencodeSettings = "### opencode on a gateway key"
 
 // opencode is opencode of a person with a gateway key. It is told not to look for what it
 // would fetch, which it waits for.
@@ -67,26 +67,46 @@ func opencodeCLI(name, dialect, route string, ways ...way) *cli {
 		read: func(t *testing.T, path string) *provider.ToolCall {
 			return call(t, "read", map[string]any{"filePath": path})
 		},
-		ways: ways,
+		ways:       ways,
+		foreign:    claudeModel,
+		foreignEnv: []string{`OPENCODE_CONFIG_CONTENT={"provider":{"spillway":{"models":{"gpt-5.1-cannottranslate":{"options":{"logprobs":true}}}}}}`},
+		hasty:      func(*tool) []string { return nil },
+		says: map[string]string{ // of a 429 and a 5xx nothing: it tries again for as long as it takes
+			"Forbidden":       "every target of the route failed",
+			"CannotTranslate": "no target of the route can be asked for this: logprobs: ",
+			"UnknownModel":    `The model "gpt-5.1-unknownmodel" does not exist or you do not have access to it`,
+			"RefusedKey":      "the gateway key is not valid",
+		},
 	}
 }
 
-func TestOpencodeCompatible(t *testing.T) {
-	t.Parallel()
-	tellScenarios(t, opencodeCLI("spillway", chatPath, "gpt-5.1",
+var (
+	opencodeCompatible = opencodeCLI("spillway", chatPath, "gpt-5.1",
 		way{name: "Native", first: gptModel},
 		way{name: "Messages", first: claudeModel},
 		way{name: "Failover", first: gptModel, then: claudeModel, down: -1},
 		way{name: "Returns", first: gptModel, then: claudeModel, down: 1},
-	))
+	)
+	opencodeAnthropic = opencodeCLI("anthropic", messagesPath, "claude-sonnet-4-5",
+		way{name: "Native", first: claudeModel},
+		// It does not ask for thoughts, and from another vendor gets none.
+		way{name: "Responses", first: thinkingGPT, mute: true},
+		way{name: "Failover", first: claudeModel, then: gptModel, down: -1, mute: true},
+		way{name: "Returns", first: claudeModel, then: gptModel, down: 1, mute: true},
+	)
+)
+
+func TestOpencodeCompatible(t *testing.T) {
+	t.Parallel()
+	tellScenarios(t, opencodeCompatible)
 }
 
 func TestOpencodeAnthropic(t *testing.T) {
 	t.Parallel()
-	tellScenarios(t, opencodeCLI("anthropic", messagesPath, "claude-sonnet-4-5",
-		way{name: "Native", first: claudeModel},
-		way{name: "Responses", first: thinkingGPT},
-		way{name: "Failover", first: claudeModel, then: gptModel, down: -1},
-		way{name: "Returns", first: claudeModel, then: gptModel, down: 1},
-	))
+	tellScenarios(t, opencodeAnthropic)
+}
+
+func TestOpencodeShowsErrors(t *testing.T) {
+	t.Parallel()
+	tellFailures(t, opencodeCompatible)
 }
