@@ -141,12 +141,9 @@ func (a *attempt) answer(body []byte) *answer {
 // touched. A refusal inside a 2xx gets the status that it stands for: clients take a 2xx
 // for an answer.
 func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte) *answer {
-	a := &answer{status: resp.StatusCode, header: resp.Header, body: body, passthrough: t.Passthrough()}
-	if a.passthrough || a.status < 300 && x.to == x.dialect && x.dialect.FailedAnswer(body) {
+	a := &answer{status: t.RefusalStatus(x.dialect, resp.StatusCode, body), header: resp.Header, body: body, passthrough: t.Passthrough()}
+	if a.passthrough || a.status < 300 {
 		return a
-	}
-	if a.status < 300 {
-		a.status = llm.RefusalStatus(body)
 	}
 	if x.across.now != nil || !x.dialect.OwnError(body) {
 		a.body, a.rewritten = x.dialect.Refusal(a.status, body, x.id), true
