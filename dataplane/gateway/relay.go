@@ -128,11 +128,16 @@ func (a *attempt) refusal() (decide.Verdict, *answer) {
 		return a.broken(), nil
 	}
 	// A status is a status, even where its body broke off.
-	return a.verdict(decide.NoCause, body), a.answer(body)
+	v := a.verdict(decide.NoCause, body)
+	return v, a.answer(v, body)
 }
 
-// answer is a refusal as the caller may get it; it takes the body over.
-func (a *attempt) answer(body []byte) *answer {
+// answer is a refusal as the caller gets it, or nil where another target is asked; it takes
+// the body over.
+func (a *attempt) answer(v decide.Verdict, body []byte) *answer {
+	if v.Failover {
+		return nil
+	}
 	return a.exchange.answered(a.target, a.resp, body)
 }
 
@@ -188,7 +193,8 @@ func (a *attempt) whole() (decide.Verdict, *answer) {
 		return a.verdict(decide.NotAnAnswer, nil), nil
 	case cause == decide.ErrorInside:
 		// The buffer goes back; what may be passed on must not.
-		return a.verdict(decide.ErrorInside, body), a.answer(bytes.Clone(body))
+		v := a.verdict(decide.ErrorInside, body)
+		return v, a.answer(v, bytes.Clone(body))
 	}
 	if body, err = a.translated(body); err != nil {
 		return a.verdict(decide.NotAnAnswer, nil), nil
