@@ -187,6 +187,7 @@ func (q *Question) attempt(t *Target, e Evidence) (v Verdict, took time.Duration
 			took = t.StreamIdle
 		}
 	}
+	inStream := e.Cause == ErrorInside // as an event, which comes as it is
 	if good := e.Status >= 200 && e.Status < 300; good && e.Cause == NoCause && e.Phase == Answered && e.Body != nil {
 		to, _ := t.Dialect(q.Dialect)
 		if e.Cause = WholeCause(to, q.Stream, e.Body); e.Cause == NotAnAnswer {
@@ -194,7 +195,11 @@ func (q *Question) attempt(t *Target, e Evidence) (v Verdict, took time.Duration
 		}
 	}
 	e.Now = q.Now.Add(took)
-	return Classify(e), took
+	v = Classify(e)
+	if e.Cause == ErrorInside && e.Phase == Answered && !inStream && !v.Failover {
+		v.Status = t.RefusalStatus(q.Dialect, e.Status, e.Body)
+	}
+	return v, took
 }
 
 // charge says what the attempt would do to the target's health.

@@ -141,11 +141,16 @@ func (a *attempt) refusal() (decide.Verdict, *answer) {
 		return a.broken(), nil
 	}
 	// A status is a status, even where its body broke off.
-	return a.verdict(decide.NoCause, body), a.answer(body)
+	v := a.verdict(decide.NoCause, body)
+	return v, a.answer(v, body)
 }
 
-// answer is a refusal as the caller may get it; it takes the body over.
-func (a *attempt) answer(body []byte) *answer {
+// answer is a refusal as the caller gets it, or nil where another target is asked; it takes
+// the body over.
+func (a *attempt) answer(v decide.Verdict, body []byte) *answer {
+	if v.Failover {
+		return nil
+	}
 	return a.exchange.answered(a.target, a.resp, body)
 }
 
@@ -154,12 +159,9 @@ func (a *attempt) answer(body []byte) *answer {
 // touched. A refusal inside a 2xx gets the status that it stands for: clients take a 2xx
 // for an answer.
 func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte) *answer {
-	a := &answer{status: resp.StatusCode, header: resp.Header, body: body, passthrough: t.Passthrough()}
-	if a.passthrough || a.status < 300 && x.to == x.dialect && x.dialect.FailedAnswer(body) {
+	a := &answer{status: t.RefusalStatus(x.dialect, resp.StatusCode, body), header: resp.Header, body: body, passthrough: t.Passthrough()}
+	if a.passthrough || a.status < 300 {
 		return a
-	}
-	if a.status < 300 {
-		a.status = llm.RefusalStatus(body)
 	}
 	if x.across.now != nil || !x.dialect.OwnError(body) {
 		a.body, a.rewritten = x.dialect.Refusal(a.status, body, x.id), true
@@ -204,7 +206,8 @@ func (a *attempt) whole() (decide.Verdict, *answer) {
 		return a.verdict(decide.NotAnAnswer, nil), nil
 	case cause == decide.ErrorInside:
 		// The buffer goes back; what may be passed on must not.
-		return a.verdict(decide.ErrorInside, body), a.answer(bytes.Clone(body))
+		v := a.verdict(decide.ErrorInside, body)
+		return v, a.answer(v, bytes.Clone(body))
 	}
 	if body, err = a.translated(body); err != nil {
 		return a.verdict(decide.NotAnAnswer, nil), nil

@@ -105,6 +105,7 @@ var presets = map[string]Behavior{
 	"long_context":       {Status: 429}, // an entitlement, not a load: Anthropic's wording
 	"credit_balance":     {Status: 400},
 	"usage_limit":        {Status: 400},
+	"content_filter":     {Status: 400},
 	"overloaded":         {Status: 529},
 	"hang":               {Hang: true},
 	"reset":              {Reset: true},
