@@ -185,9 +185,6 @@ func statusOfType(said llm.Said) int {
 	case "server_is_overloaded", "overloaded":
 		return 529
 	}
-	if status := said.ExceptionStatus(); status != 0 {
-		return status
-	}
 	return said.NumericCode()
 }
 

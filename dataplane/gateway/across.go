@@ -95,7 +95,7 @@ func (s *relay) cross(ev llm.Event) (over bool, v decide.Verdict) {
 	out, meaning := s.foreign.Event(ev)
 	switch meaning {
 	case llm.Failed:
-		if v = s.verdict(decide.ErrorInside, ev.ErrorBody()); !s.started && v.Failover {
+		if v = s.verdict(decide.ErrorInside, ev.Data); !s.started && v.Failover {
 			return true, v // out is dropped
 		}
 		s.out = append(s.out, out...)

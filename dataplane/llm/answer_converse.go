@@ -1,5 +1,7 @@
 package llm
 
+import "slices"
+
 // converseStops: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 // An answer of which the service says that the model garbled it is none: see malformed.
 var converseStops = map[string]StopReason{
@@ -12,8 +14,9 @@ func malformed(stop string) bool {
 	return stop == "malformed_model_output" || stop == "malformed_tool_use"
 }
 
-// decodeConverseAnswer reads a whole answer of Converse's.
-func decodeConverseAnswer(r *reader, m members) *Answer {
+// decodeConverseAnswer reads a whole answer of Converse's. byCall: the model was made to
+// answer by a call.
+func decodeConverseAnswer(r *reader, m members, byCall bool) *Answer {
 	a := &Answer{}
 	r.inside(m, "output", func(m members) {
 		r.inside(m, "message", func(m members) {
@@ -30,8 +33,32 @@ func decodeConverseAnswer(r *reader, m members) *Answer {
 	}
 	a.Stop = converseStops[stop]
 	r.settle(a)
+	if byCall {
+		a.takeCall()
+	}
 	a.Usage, _ = r.converseUsage(m)
 	return a
+}
+
+// takeCall makes what the first call brings the text of the answer. What the model said
+// beside it is no part of what the caller will read as JSON.
+func (a *Answer) takeCall() {
+	first := slices.IndexFunc(a.Parts, func(p Part) bool { return p.Kind == ToolCall })
+	if first < 0 {
+		return
+	}
+	for i := range a.Parts {
+		p := &a.Parts[i]
+		if p.Kind == ToolCall {
+			p.Text, p.Call = p.Call.Arguments, nil
+		}
+		if p.Kind = Thinking; i == first {
+			p.Kind = Text
+		}
+	}
+	if a.Stop == StopTools {
+		a.Stop = StopEnd
+	}
 }
 
 // add appends a part. Neighbouring texts are one: citations cut one text into several.
@@ -81,7 +108,7 @@ func (r *reader) converseUsage(m members) (Usage, bool) {
 }
 
 // readConverse judges a whole 2xx body: an answer has a message with a list of content.
-// One that its model garbled is none, and AWS's own errors name themselves.
+// One that its model garbled is none.
 func readConverse(body []byte) AnswerKind {
 	r := reader{answer: true}
 	m := r.document(body)
@@ -92,7 +119,7 @@ func readConverse(body []byte) AnswerKind {
 		return NoAnswer
 	case content.kind() == '[' && !malformed(stop):
 		return RealAnswer
-	case content == nil && (m.get("__type") != nil || m.get("message").kind() == '"'):
+	case content == nil && m.get("message").kind() == '"':
 		return ErrorAnswer
 	}
 	return NoAnswer

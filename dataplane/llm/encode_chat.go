@@ -243,13 +243,10 @@ func (e *chatEncoder) tools() {
 		return
 	}
 	e.in("tools", '[')
-	for _, t := range e.q.Tools {
-		switch t.Kind {
-		case WebSearch:
-			e.noTool(&t)
+	for i := range e.q.Tools {
+		t, ok := e.asFunction(&e.q.Tools[i])
+		if !ok {
 			continue
-		case Custom:
-			t = t.wrapped()
 		}
 		e.open('{')
 		e.str("type", "function")

@@ -10,7 +10,7 @@ import (
 // neither. What the service knows of each field is in
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 func encodeConverse(q *Request, hop *Hop) ([]byte, error) {
-	e := converseEncoder{encoding: encode(q, hop)}
+	e := converseEncoder{encoding: encode(q, hop), answer: q.answerTool(hop)}
 	e.tools = e.offered()
 	e.open('{')
 	e.conversation()
@@ -24,8 +24,9 @@ func encodeConverse(q *Request, hop *Hop) ([]byte, error) {
 
 type converseEncoder struct {
 	encoding
-	tools []Tool   // that may be called; none: the calls of the history are told as text
-	names []string // of the documents so far
+	answer string   // see answerTool
+	tools  []Tool   // that may be called; none: the calls of the history are told as text
+	names  []string // of the documents so far
 }
 
 // conversation writes system and messages. The service wants turns that take turns, the
@@ -87,22 +88,6 @@ func (e *converseEncoder) turn(t *Turn) {
 	}
 	e.close(']')
 	e.close('}')
-}
-
-// resultsFirst is the order in which every vendor takes a turn's parts.
-func resultsFirst(parts []Part) []Part {
-	sorted := make([]Part, 0, len(parts))
-	for _, p := range parts {
-		if p.Kind == Result {
-			sorted = append(sorted, p)
-		}
-	}
-	for _, p := range parts {
-		if p.Kind != Result {
-			sorted = append(sorted, p)
-		}
-	}
-	return sorted
 }
 
 // told are a turn's parts with calls and results as text. The service refuses both where
@@ -215,10 +200,7 @@ func (e *converseEncoder) image(m *Media) {
 	if !ok {
 		e.cannot("image", "Converse takes PNG, JPEG, GIF and WebP, not "+m.MIME)
 	}
-	e.in("image", '{')
-	e.str("format", format)
-	e.bytes(m)
-	e.close('}')
+	e.file("image", format, "", m)
 }
 
 func (e *converseEncoder) document(m *Media) {
@@ -229,16 +211,16 @@ func (e *converseEncoder) document(m *Media) {
 	if !ok {
 		e.cannot("file_data", "Converse takes PDF, Word, Excel and text, not "+m.MIME)
 	}
-	e.in("document", '{')
-	e.str("format", format)
-	e.str("name", e.documentName(m.Name))
-	e.bytes(m)
-	e.close('}')
+	e.file("document", format, e.documentName(m.Name), m)
 }
 
-func (e *converseEncoder) bytes(m *Media) {
+func (e *converseEncoder) file(kind, format, name string, m *Media) {
+	e.in(kind, '{')
+	e.str("format", format)
+	e.opt("name", name)
 	e.in("source", '{')
 	e.str("bytes", m.Data)
+	e.close('}')
 	e.close('}')
 }
 

@@ -52,8 +52,7 @@ func (e *converseEncoder) stops(stops []string) {
 // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
 func (e *converseEncoder) configEffort() string {
 	t := &e.q.Settings.Think
-	forced := e.q.Choice.Mode == ChoiceRequired || e.q.Choice.Mode == ChoiceTool
-	if e.m.Reasoning != ByConfig || t.Mode == ThinkOff || forced {
+	if e.m.Reasoning != ByConfig || t.Mode == ThinkOff || e.forced() {
 		return ""
 	}
 	word := t.word()
@@ -103,7 +102,7 @@ func atMostTopK(k Number) Number {
 // format writes outputConfig. The schema is the text of one.
 // https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html
 func (e *converseEncoder) format(f *Format) {
-	if f == nil {
+	if f == nil || e.answer != "" {
 		return
 	}
 	e.schema(f, "Converse")

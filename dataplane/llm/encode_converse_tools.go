@@ -5,6 +5,10 @@ package llm
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolChoice.html
 func (e *converseEncoder) offered() []Tool {
 	c := &e.q.Choice
+	if e.answer != "" {
+		f := e.q.Settings.Format
+		return []Tool{{Name: e.answer, Description: f.Description, Schema: f.Schema}}
+	}
 	if c.Mode == ChoiceNone || len(e.q.Tools) == 0 {
 		return nil
 	}
@@ -33,15 +37,10 @@ func (e *converseEncoder) toolConfig() {
 	}
 	e.in("toolConfig", '{')
 	e.in("tools", '[')
-	for _, t := range e.tools {
-		switch t.Kind {
-		case WebSearch:
-			e.noTool(&t)
-			continue
-		case Custom:
-			t = t.wrapped()
+	for i := range e.tools {
+		if t, ok := e.asFunction(&e.tools[i]); ok {
+			e.tool(&t)
 		}
-		e.tool(&t)
 	}
 	e.close(']')
 	e.choice()
@@ -71,20 +70,45 @@ func (e *converseEncoder) tool(t *Tool) {
 // choice writes toolChoice. Left to the model is what every model does without one, and
 // one tool of which one must be called is that tool.
 func (e *converseEncoder) choice() {
-	c := &e.q.Choice
-	if c.Mode != ChoiceRequired && c.Mode != ChoiceTool {
+	if !e.forced() {
 		return
 	}
 	if e.m.has(NoForcedCalls) {
 		e.cannot("tool_choice", "the target's model cannot be made to call a tool")
 	}
 	e.in("toolChoice", '{')
-	if c.Mode == ChoiceTool && e.m.has(NamedCalls) {
-		e.in("tool", '{')
-		e.str("name", e.q.toolNamed(c.Names[0]))
-	} else {
+	switch {
+	case !e.m.has(NamedCalls), e.q.Choice.Mode == ChoiceRequired:
 		e.in("any", '{')
+	case e.answer != "":
+		e.in("tool", '{')
+		e.str("name", e.answer)
+	default:
+		e.in("tool", '{')
+		e.str("name", e.q.toolNamed(e.q.Choice.Names[0]))
 	}
 	e.close('}')
 	e.close('}')
+}
+
+// forced reports whether the model must call a tool.
+func (e *converseEncoder) forced() bool {
+	mode := e.q.Choice.Mode
+	return e.answer != "" || mode == ChoiceRequired || mode == ChoiceTool
+}
+
+// answerTool is the name of the tool by whose call a model answers that cannot be held to
+// a schema otherwise, or empty: what it calls it with is the answer. It cannot be offered
+// beside others, since it is the one that must be called.
+func (q *Request) answerTool(hop *Hop) string {
+	f, m := q.Settings.Format, &hop.Model
+	switch {
+	case hop.To != Converse, f == nil, f.Schema == nil, !m.NoSchemas, len(q.Tools) > 0:
+	case m.has(NoTools), m.has(NoForcedCalls), m.has(NoStreamedTools) && q.Stream:
+	case f.Name != "":
+		return flatName("", f.Name)
+	default:
+		return "answer"
+	}
+	return ""
 }

@@ -59,15 +59,9 @@ func (e *messagesEncoder) turn(t *Turn) {
 	}
 	e.str("role", role)
 	e.in("content", '[')
-	for i := range t.Parts {
-		if t.Parts[i].Kind == Result {
-			e.part(&t.Parts[i])
-		}
-	}
-	for i := range t.Parts {
-		if t.Parts[i].Kind != Result {
-			e.part(&t.Parts[i])
-		}
+	parts := resultsFirst(t.Parts)
+	for i := range parts {
+		e.part(&parts[i])
 	}
 	e.close(']')
 	e.close('}')

@@ -35,9 +35,16 @@ func (e *encoding) body() ([]byte, error) {
 	return e.b, nil
 }
 
-// noTool refuses a tool of another vendor's own.
-func (e *encoding) noTool(t *Tool) {
-	e.cannot("tools", "the target has no tool \""+t.Name+"\"")
+// asFunction is a tool as a function that takes JSON; false: it is another vendor's own.
+func (e *encoding) asFunction(t *Tool) (Tool, bool) {
+	switch t.Kind {
+	case WebSearch:
+		e.cannot("tools", "the target has no tool \""+t.Name+"\"")
+		return Tool{}, false
+	case Custom:
+		return t.wrapped(), true
+	}
+	return *t, true
 }
 
 // schema refuses a format that the target's model cannot be held to.
@@ -127,6 +134,19 @@ func (e *encoding) turns() []Turn {
 		turns = append(turns, Turn{t.Role, parts})
 	}
 	return turns
+}
+
+// resultsFirst is the order in which vendors take a turn's parts.
+func resultsFirst(parts []Part) []Part {
+	sorted := make([]Part, 0, len(parts))
+	for _, results := range []bool{true, false} {
+		for _, p := range parts {
+			if (p.Kind == Result) == results {
+				sorted = append(sorted, p)
+			}
+		}
+	}
+	return sorted
 }
 
 // marked are instructions where only the user's text can stand.

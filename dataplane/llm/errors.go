@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Error is an error of the gateway's own making, before it is put in a dialect.
@@ -208,6 +209,16 @@ func (s *scanner) choiceErrors(said *Said) error {
 			return s.value(3)
 		})
 	})
+}
+
+// exceptionName is the name in a type as AWS writes it: after the service's namespace, and
+// before an address.
+func exceptionName(text string) string {
+	if _, name, found := strings.Cut(text, "#"); found {
+		text = name
+	}
+	text, _, _ = strings.Cut(text, ":")
+	return text
 }
 
 // errorValue reads the value of "error": an object, or its text.

@@ -47,9 +47,6 @@ func (s Said) in(d Dialect, status int) Error {
 		s.Type = ""
 	}
 	f, known := s.fault()
-	if meant := s.ExceptionStatus(); !known && meant != 0 {
-		f, known, s.Type = faultOf(meant), true, "" // AWS's names are nothing to other vendors' clients
-	}
 	if !known && status == 0 {
 		status = s.NumericCode()
 	}

@@ -24,9 +24,6 @@ func TestErrorsAcross(t *testing.T) {
 		"ServerToMessages":     {Messages, 500, `{"error":{"message":"m","type":"server_error","param":null,"code":null}}`, `{"type":"error","error":{"type":"api_error","message":"m"},"request_id":"r1"}`},
 		"StatusAlone":          {Messages, 503, `upstream connect error`, `{"type":"error","error":{"type":"api_error","message":"upstream connect error"},"request_id":"r1"}`},
 		"NothingSaid":          {Chat, 404, ``, `{"error":{"message":"the provider refused the request without saying why","type":"not_found_error","code":null,"param":null}}`},
-		"ThrottledToChat":      {Chat, 429, `{"__type":"ThrottlingException","message":"m"}`, `{"error":{"message":"m","type":"rate_limit_error","code":"rate_limit_exceeded","param":null}}`},
-		"ThrottledToMessages":  {Messages, 429, `{"__type":"ThrottlingException","message":"m"}`, `{"type":"error","error":{"type":"rate_limit_error","message":"m"},"request_id":"r1"}`},
-		"AWSByStatusAlone":     {Responses, 400, `{"message":"The model returned an error"}`, `{"error":{"message":"The model returned an error","type":"invalid_request_error","code":null,"param":null}}`},
 		"CodexDetail":          {Messages, 400, `{"detail":"Unsupported parameter"}`, `{"type":"error","error":{"type":"invalid_request_error","message":"Unsupported parameter"},"request_id":"r1"}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,18 +39,6 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-func TestExceptionStatus(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]int{
-		"ThrottlingException": 429, "throttlingException": 429, "serviceUnavailableException": 529, "ModelStreamErrorException": 500,
-		"ModelTimeoutException": 504, "ValidationException": 400, "InternalFailure": 500, "Exception": 0, "rate_limit_error": 0, "": 0,
-	} {
-		if got := (Said{Type: name}).ExceptionStatus(); got != want {
-			t.Errorf("%s: got %d, want %d", name, got, want)
-		}
-	}
-}
-
 func FuzzReadError(f *testing.F) {
 	for _, seed := range []string{`{"error":{"message":"m","code":1}}`, `[{"error":{"details":[{"retryDelay":"1s"}]}}]`, `[`, `{"error":`, `{"details":{}}`, `{"response":{"error":"x"}}`} {
 		f.Add([]byte(seed))

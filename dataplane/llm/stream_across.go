@@ -45,7 +45,7 @@ func (t *Translation) Stream() *Stream {
 	case Messages:
 		s.from = &messagesReader{}
 	case Converse:
-		s.from = &converseReader{}
+		s.from = &converseReader{byCall: t.calls}
 	default:
 		s.from = &responsesReader{}
 	}

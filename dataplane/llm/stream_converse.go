@@ -7,7 +7,8 @@ import (
 )
 
 // converseOutcome says what an event of ConverseStream is by its name. The metadata come
-// after the answer's end and are the stream's.
+// after the answer's end and are the stream's. An exception has its name for the event's,
+// and what it says comes in Anthropic's words.
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
 func converseOutcome(ev Event) Meaning {
 	switch name := string(ev.Name); {
@@ -62,27 +63,14 @@ func emptyConverseDelta(s *scanner) (bool, error) {
 	return empty, err
 }
 
-// ErrorBody is what an event that reports an error says, for ReadError. The name of an
-// exception of AWS's is in its event's, and is written into the data here.
-func (ev Event) ErrorBody() []byte {
-	if !bytes.HasSuffix(ev.Name, []byte("Exception")) {
-		return ev.Data
-	}
-	said := ReadError(ev.Data)
-	w := writer{}
-	w.open('{')
-	w.str("__type", string(ev.Name))
-	w.str("message", said.Message)
-	w.close('}')
-	return w.b
-}
-
 // converseReader decodes the events of ConverseStream.
 type converseReader struct {
 	r       reader           // reused from event to event
 	blocks  []*converseBlock // those that are not closed, in the order they began
 	next    int
 	stopped bool
+	byCall  bool // the model was made to answer by a call, see takeCall
+	taken   bool // it has begun
 }
 
 // converseBlock is a block that is coming in. It opens with its first content, since
@@ -91,6 +79,7 @@ type converseBlock struct {
 	index  int64
 	part   int
 	opens  Part
+	called bool // it is a call, whatever it is to the caller
 	isOpen bool
 }
 
@@ -99,7 +88,7 @@ func (d *converseReader) event(ev Event, to *sequence) Meaning {
 		return Lifecycle
 	}
 	if converseOutcome(ev) == Failed {
-		said := ReadError(ev.ErrorBody())
+		said := ReadError(ev.Data)
 		if string(ev.Name) == "messageStop" {
 			said = Said{Message: "the model's output is malformed"}
 		}
@@ -169,7 +158,15 @@ func (d *converseReader) start(r *reader, m members, to *sequence) {
 	if use == nil || r.text(use, "type") == "server_tool_use" {
 		return
 	}
-	d.begin(r, index, Part{Kind: ToolCall, Call: &Call{ID: r.text(use, "toolUseId"), Name: r.text(use, "name")}})
+	opens := Part{Kind: ToolCall, Call: &Call{ID: r.text(use, "toolUseId"), Name: r.text(use, "name")}}
+	if d.byCall {
+		opens = Part{Kind: Text}
+		if d.taken {
+			opens.Kind = Thinking
+		}
+		d.taken = true
+	}
+	d.begin(r, index, opens).called = true
 }
 
 func (d *converseReader) delta(r *reader, m members, to *sequence) {
@@ -181,7 +178,7 @@ func (d *converseReader) delta(r *reader, m members, to *sequence) {
 	case inner.get("reasoningContent") != nil:
 		d.grow(r, index, Thinking, r.text(r.at(inner, "reasoningContent"), "text"), to)
 	case inner.get("toolUse") != nil:
-		if b := d.at(index); b != nil && b.opens.Kind == ToolCall { // else a call of the vendor's own tool
+		if b := d.at(index); b != nil && b.called { // else a call of the vendor's own tool
 			d.write(b, r.text(r.at(inner, "toolUse"), "input"), to)
 		}
 	}
@@ -192,8 +189,11 @@ func (d *converseReader) grow(r *reader, index int64, kind PartKind, text string
 	if text == "" {
 		return
 	}
+	if d.byCall {
+		kind = Thinking
+	}
 	b := d.at(index)
-	if b != nil && b.opens.Kind != kind {
+	if b != nil && (b.opens.Kind != kind || b.called) {
 		d.close(b, to)
 		b = nil
 	}
@@ -234,7 +234,11 @@ func (d *converseReader) stop(reason string, to *sequence) {
 		d.close(d.blocks[0], to)
 	}
 	d.stopped = true
-	to.put(&Delta{Kind: DeltaStop, Stop: converseStops[reason]})
+	stop := converseStops[reason]
+	if d.byCall && stop == StopTools {
+		stop = StopEnd
+	}
+	to.put(&Delta{Kind: DeltaStop, Stop: stop})
 }
 
 // finish: an answer that has stopped is whole without its metadata.

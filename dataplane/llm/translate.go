@@ -107,12 +107,13 @@ type Translation struct {
 	hop   Hop
 	body  []byte
 	names map[string]original
+	calls bool // the target answers by a call, see answerTool
 }
 
 // Translate writes the request for a target. The error is a *CannotError that names
 // the field as the caller wrote it.
 func (q *Request) Translate(hop Hop) (*Translation, error) {
-	t := &Translation{q: q, hop: hop, names: q.originals(hop.To)}
+	t := &Translation{q: q, hop: hop, names: q.originals(hop.To), calls: q.answerTool(&hop) != ""}
 	var err error
 	switch {
 	case hop.To == Chat && q.From != Chat:
@@ -150,7 +151,7 @@ func (t *Translation) Answer(body []byte) ([]byte, Usage, error) {
 	case Messages:
 		a = decodeMessagesAnswer(&r, m)
 	case Converse:
-		a = decodeConverseAnswer(&r, m)
+		a = decodeConverseAnswer(&r, m, t.calls)
 	default:
 		a = decodeResponsesAnswer(&r, m)
 	}
