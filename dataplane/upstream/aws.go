@@ -43,6 +43,8 @@ func (s *awsKeys) sign(req *http.Request, call *Call) error {
 	for _, part := range call.Body {
 		sum.Write(part)
 	}
+	own := *req.URL // the signer writes to it, and the target's serves all requests
+	req.URL = &own
 	err = s.signer.SignHTTP(req.Context(), keys, req, hex.EncodeToString(sum.Sum(nil)), "bedrock", s.region, time.Now())
 	if err != nil {
 		return &Error{Phase: decide.Dialing, Cause: decide.GatewayFault, Err: err}
