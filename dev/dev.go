@@ -44,6 +44,8 @@ type Config struct {
 	// Ambient and TokenServices are as in dataplane.Config.
 	Ambient       bool
 	TokenServices upstream.TokenServices
+	// AllowFiles is as in upstream.Guard.
+	AllowFiles []netip.Prefix
 	// DatabaseURL and NATSURL name servers to use in place of the embedded ones.
 	DatabaseURL string
 	NATSURL     string
@@ -254,7 +256,7 @@ func (s *System) startNode(run context.Context, keys Keys, name string, front ne
 		Dir: filepath.Join(s.cfg.DataDir, "nodes", name), DrainTime: s.cfg.DrainTime, Log: s.cfg.Log,
 		Ambient: s.cfg.Ambient, TokenServices: s.cfg.TokenServices,
 		// The demo provider, and what a developer runs beside it, is on this machine.
-		Guard: upstream.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
+		Guard: upstream.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, AllowFiles: s.cfg.AllowFiles},
 	}
 	if s.nats != nil {
 		cfg.InProcess = s.nats

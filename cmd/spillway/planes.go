@@ -16,7 +16,6 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 	"github.com/spillway-gateway/spillway/dataplane"
-	"github.com/spillway-gateway/spillway/dataplane/upstream"
 	"github.com/spillway-gateway/spillway/dev"
 	"github.com/spillway-gateway/spillway/migrations"
 	"github.com/spillway-gateway/spillway/test/provider"
@@ -113,6 +112,7 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 	name := c.setting("node", "SPILLWAY_NODE", "", "this node's name, unique in the installation; letters, digits, '-', '_'")
 	dataDir := c.setting("data-dir", "SPILLWAY_DATA_DIR", "./var", "folder for the last good configuration")
 	private := c.setting("allow-private-upstreams", "SPILLWAY_ALLOW_PRIVATE_UPSTREAMS", "", "networks (CIDR, comma-separated) that are not public and may be reached all the same")
+	privateFiles := c.setting("allow-private-files", "SPILLWAY_ALLOW_PRIVATE_FILES", "", "networks (CIDR, comma-separated) that are not public and from which callers may have images and documents fetched")
 	ambient := c.toggle("ambient-credentials", "SPILLWAY_AMBIENT_CREDENTIALS", false, "let every organization's providers use the identity that this node has in its cloud")
 	level := c.flags.String("log-level", "info", "debug, info, warn or error")
 	if err := c.parse(0); err != nil {
@@ -129,7 +129,10 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 	if strings.Trim(cfg.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || cfg.Name == "" {
 		return usage(errors.New("--node: give this node a name of letters, digits, '-' and '_'"))
 	}
-	if cfg.Guard, err = guardOf(*private); err != nil {
+	if cfg.Guard.Allow, err = networks("--allow-private-upstreams", *private); err != nil {
+		return usage(err)
+	}
+	if cfg.Guard.AllowFiles, err = networks("--allow-private-files", *privateFiles); err != nil {
 		return usage(err)
 	}
 	n, err := dataplane.New(cfg)
@@ -144,19 +147,18 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 	return n.Run(ctx, listener)
 }
 
-func guardOf(private string) (upstream.Guard, error) {
-	var g upstream.Guard
-	for text := range strings.SplitSeq(private, ",") {
+func networks(flag, list string) (out []netip.Prefix, err error) {
+	for text := range strings.SplitSeq(list, ",") {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return g, fmt.Errorf("--allow-private-upstreams: %w", err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
-		g.Allow = append(g.Allow, p)
+		out = append(out, p)
 	}
-	return g, nil
+	return out, nil
 }
 
 // nodeSecrets reads what a node needs to verify snapshots and open credentials.

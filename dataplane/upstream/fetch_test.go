@@ -25,9 +25,23 @@ func fetching(t *testing.T, serve http.HandlerFunc) (*Client, string) {
 	t.Helper()
 	server := httptest.NewServer(serve)
 	t.Cleanup(server.Close)
-	client := New(Config{Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
+	client := New(Config{Guard: Guard{AllowFiles: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
 	t.Cleanup(client.Close)
 	return client, server.URL
+}
+
+// A network that is open to a provider is not open to what callers write.
+func TestFetchRefusesTheNetworksOfProviders(t *testing.T) {
+	t.Parallel()
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	t.Cleanup(server.Close)
+	client := New(Config{Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	t.Cleanup(client.Close)
+	wantUnfetched(t, client, server.URL, "not public")
+	if asked {
+		t.Error("it was asked all the same")
+	}
 }
 
 // wantUnfetched checks that a file is refused for a reason that is said.

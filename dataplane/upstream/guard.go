@@ -15,6 +15,11 @@ type Guard struct {
 	// Allow lists networks that may be reached although they are not public. Only
 	// the operator sets it.
 	Allow []netip.Prefix
+	// AllowFiles lists networks from which callers may have images and documents fetched
+	// although they are not public. Those of Allow are not among them: whoever has a
+	// gateway key writes these addresses, and could look around in a network that is open
+	// to a provider in it.
+	AllowFiles []netip.Prefix
 }
 
 // special-purpose networks (IANA registries, RFC 6890 and its updates). The

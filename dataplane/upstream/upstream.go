@@ -69,14 +69,20 @@ type Client struct {
 func New(cfg Config) *Client {
 	c := &Client{sealKey: cfg.SealKey, allow: cfg.Guard.Allow, dial: cfg.DialUnguarded, ambient: cfg.Ambient, services: cfg.Services.withDefaults(),
 		tokens: map[tokenKey]*tokens{}}
+	dialFile := cfg.DialUnguarded
 	if c.dial == nil {
-		c.dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: cfg.Guard.control}).DialContext
+		c.dial = guardedDial(cfg.Guard)
+		dialFile = guardedDial(Guard{Allow: cfg.Guard.AllowFiles})
 	}
-	c.files = newFetcher(c.dial)
+	c.files = newFetcher(dialFile)
 	if cfg.SealKey != nil {
 		c.keyID = node.SealKeyID(cfg.SealKey.PublicKey())
 	}
 	return c
+}
+
+func guardedDial(g Guard) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: g.control}).DialContext
 }
 
 // transport returns the connections to a host. Each host has a transport of its

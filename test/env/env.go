@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -74,7 +75,8 @@ func Start(t testing.TB, o Options) *Env {
 	t.Cleanup(func() { _ = e.Provider.Close() })
 	system, err := dev.Start(t.Context(), dev.Config{
 		Ambient: o.Ambient, TokenServices: upstream.TokenServices{GoogleToken: e.ProviderURL + provider.GoogleTokenPath, GoogleIAM: e.ProviderURL, AWS: e.ProviderURL},
-		DataDir: o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL, NATSURL: o.NATSURL,
+		AllowFiles: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
+		DataDir:    o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL, NATSURL: o.NATSURL,
 		Log: slog.New(slog.NewTextHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
