@@ -8,6 +8,10 @@ import (
 	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
+// azureResponses is the month of the first dated api_version that has responses.
+// https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses
+const azureResponses = "2025-03"
+
 // azureEndpoints are where Azure OpenAI takes calls to a deployment, whose name stands
 // for the model. Without an api_version, or with one of the v1 API's own ("v1", "preview",
 // "latest"), that is the v1 API, where the body names the deployment; with a dated one it
@@ -26,11 +30,14 @@ func azureEndpoints(p *node.Provider, base *url.URL, deployment string) Endpoint
 		query = "api-version=" + url.QueryEscape(version)
 		root = strings.TrimSuffix(root, "/v1")
 		deployed := root + "/deployments/" + url.PathEscape(deployment)
-		return Endpoints{
+		e := Endpoints{
 			llm.Chat:       {URL: queried(onHostEscaped(base, deployed+"/chat/completions"), query)},
 			llm.Embeddings: {URL: queried(onHostEscaped(base, deployed+"/embeddings"), query)},
-			llm.Responses:  {URL: queried(onHost(base, root+"/responses"), query)}, // named by the body
 		}
+		if version >= azureResponses {
+			e[llm.Responses] = &Endpoint{URL: queried(onHost(base, root+"/responses"), query)} // named by the body
+		}
+		return e
 	}
 	return Endpoints{
 		llm.Chat:       {URL: queried(onHost(base, root+"/chat/completions"), query)},

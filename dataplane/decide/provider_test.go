@@ -51,7 +51,10 @@ func TestEndpointsByFamily(t *testing.T) {
 	}
 	const azureRoot, dated = "https://r.openai.azure.com/openai", "?api-version=2024-10-21"
 	azureDated := endpoints{llm.Chat: azureRoot + "/deployments/m/chat/completions" + dated,
-		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + dated, llm.Responses: azureRoot + "/responses" + dated}
+		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + dated} // from before responses
+	const later = "?api-version=2025-03-01-preview"
+	azureLater := endpoints{llm.Chat: azureRoot + "/deployments/m/chat/completions" + later,
+		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + later, llm.Responses: azureRoot + "/responses" + later}
 	for name, c := range map[string]struct {
 		provider node.Provider
 		want     endpoints
@@ -75,6 +78,7 @@ func TestEndpointsByFamily(t *testing.T) {
 		"AzureV1":           {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"v1"}`), azureV1("")},
 		"AzurePreview":      {azure("https://r.openai.azure.com/openai/v1/", `{"api_version":"preview"}`), azureV1("?api-version=preview")},
 		"AzureDated":        {azure("https://r.openai.azure.com", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureLater":        {azure("https://r.openai.azure.com", `{"api_version":"2025-03-01-preview"}`), azureLater},
 		"AzureDatedV1":      {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"2024-10-21"}`), azureDated},
 		"AzureAsCopied":     {azure("https://r.openai.azure.com/openai/deployments/x/chat/completions", `{"api_version":"2024-10-21"}`), azureDated},
 		"AsCopied":          {key("custom", "https://llm.example/v1/chat/completions", `{}`), chatAt("https://llm.example/v1")},

@@ -24,11 +24,11 @@ func addAzure(t *testing.T, e *env.Env, name, version string, models ...string) 
 func TestAzureAnswers(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
-	for name, version := range map[string]string{"v1": "v1", "preview": "preview", "dated": "2024-10-21"} {
+	for name, version := range map[string]string{"v1": "v1", "preview": "preview", "dated": "2024-10-21", "later": "2025-04-01-preview"} {
 		e.AddTarget(name, addAzure(t, e, "azure-"+name, version, "gpt-"+name), "gpt-"+name, 1, nil)
 	}
 	e.Live()
-	for name, path := range map[string]string{"v1": "/openai/v1/", "preview": "/openai/v1/", "dated": "/openai/deployments/gpt-dated/"} {
+	for name, path := range map[string]string{"v1": "/openai/v1/", "preview": "/openai/v1/", "dated": "/openai/deployments/gpt-dated/", "later": "/openai/deployments/gpt-later/"} {
 		onEverySurface(t, e, name, "gpt-"+name, func(_ bool, r provider.Request) {
 			if r.Header.Get("Api-Key") != "upstream-secret-of-azure-"+name || !strings.HasPrefix(r.Path, path) && r.Path != "/openai/responses" {
 				t.Errorf("%s asked at %s with %q", name, r.Path, r.Header.Get("Api-Key"))
