@@ -333,6 +333,119 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
 	UpdateModelMapping(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListModelPricing List the prices
+	//
+	// One entry for each rule that is not archived: the version that is in force, or the next one where none is yet.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing (the `ListModelPricing` operationId).
+	ListModelPricing(ctx context.Context, params *ListModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModelPricingWithBody Add a version of a price
+	//
+	// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+	// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+	// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+	CreateModelPricingWithBody(ctx context.Context, params *CreateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModelPricing Add a version of a price
+	//
+	// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+	// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+	// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+	CreateModelPricing(ctx context.Context, params *CreateModelPricingParams, body CreateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListArchivedModelPricing List the rules that are archived
+	//
+	// Each by the version that archived it. A rule with a scheduled version is not here: it comes back.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/archived (the `ListArchivedModelPricing` operationId).
+	ListArchivedModelPricing(ctx context.Context, params *ListArchivedModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListModelPricingDefaults List the prices that ship with the gateway
+	//
+	// List prices of well-known models, with their source and the day they were taken. They count where the organization has no price of its own.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/defaults (the `ListModelPricingDefaults` operationId).
+	ListModelPricingDefaults(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListModelPricingHistory List the versions of a rule
+	//
+	// The newest `effective_from` first, those that are scheduled and those that archived the rule too. An unknown rule has none.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/history (the `ListModelPricingHistory` operationId).
+	ListModelPricingHistory(ctx context.Context, params *ListModelPricingHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImportModelPricingDefaultsWithBody Make rules of the shipped prices
+	//
+	// A rule that has a version in force is left alone. An archived one comes back.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+	ImportModelPricingDefaultsWithBody(ctx context.Context, params *ImportModelPricingDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImportModelPricingDefaults Make rules of the shipped prices
+	//
+	// A rule that has a version in force is left alone. An archived one comes back.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+	ImportModelPricingDefaults(ctx context.Context, params *ImportModelPricingDefaultsParams, body ImportModelPricingDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SyncModelPricingDefaults Bring rules up to the shipped prices
+	//
+	// Adds a version to every rule with `sync_mode` `tracking` or `auto` whose price is not the shipped one. There is no body.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/sync-defaults (the `SyncModelPricingDefaults` operationId).
+	SyncModelPricingDefaults(ctx context.Context, params *SyncModelPricingDefaultsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModelPricingVersion Read a version of a price
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/version/{id} (the `GetModelPricingVersion` operationId).
+	GetModelPricingVersion(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteModelPricing Cancel a scheduled version, or archive a rule
+	//
+	// A scheduled version is deleted. With any other one its rule is archived: what is scheduled is cancelled, and a version that ends
+	// the price is added. Archiving an archived rule again changes nothing.
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-pricing/{id} (the `DeleteModelPricing` operationId).
+	DeleteModelPricing(ctx context.Context, id Id, params *DeleteModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateModelPricingWithBody Change a scheduled version
+	//
+	// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+	UpdateModelPricingWithBody(ctx context.Context, id Id, params *UpdateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateModelPricing Change a scheduled version
+	//
+	// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+	UpdateModelPricing(ctx context.Context, id Id, params *UpdateModelPricingParams, body UpdateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreModelPricing Bring an archived rule back
+	//
+	// Adds a version that says what the last one before the archiving said, in force at once. The id is of any version of the rule. There is no body.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
+	RestoreModelPricing(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetProviderCatalog What is known of each vendor
 	//
 	// Suggestions for a new provider. Nothing here is a limit on what may be configured.
@@ -917,6 +1030,259 @@ func (c *Client) UpdateModelMappingWithBody(ctx context.Context, id Id, params *
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
 func (c *Client) UpdateModelMapping(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateModelMappingRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListModelPricing List the prices
+//
+// One entry for each rule that is not archived: the version that is in force, or the next one where none is yet.
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing (the `ListModelPricing` operationId).
+func (c *Client) ListModelPricing(ctx context.Context, params *ListModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelPricingRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModelPricingWithBody Add a version of a price
+//
+// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+func (c *Client) CreateModelPricingWithBody(ctx context.Context, params *CreateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelPricingRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModelPricing Add a version of a price
+//
+// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+func (c *Client) CreateModelPricing(ctx context.Context, params *CreateModelPricingParams, body CreateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelPricingRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListArchivedModelPricing List the rules that are archived
+//
+// Each by the version that archived it. A rule with a scheduled version is not here: it comes back.
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/archived (the `ListArchivedModelPricing` operationId).
+func (c *Client) ListArchivedModelPricing(ctx context.Context, params *ListArchivedModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListArchivedModelPricingRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListModelPricingDefaults List the prices that ship with the gateway
+//
+// List prices of well-known models, with their source and the day they were taken. They count where the organization has no price of its own.
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/defaults (the `ListModelPricingDefaults` operationId).
+func (c *Client) ListModelPricingDefaults(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelPricingDefaultsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListModelPricingHistory List the versions of a rule
+//
+// The newest `effective_from` first, those that are scheduled and those that archived the rule too. An unknown rule has none.
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/history (the `ListModelPricingHistory` operationId).
+func (c *Client) ListModelPricingHistory(ctx context.Context, params *ListModelPricingHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelPricingHistoryRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImportModelPricingDefaultsWithBody Make rules of the shipped prices
+//
+// A rule that has a version in force is left alone. An archived one comes back.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+func (c *Client) ImportModelPricingDefaultsWithBody(ctx context.Context, params *ImportModelPricingDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportModelPricingDefaultsRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImportModelPricingDefaults Make rules of the shipped prices
+//
+// A rule that has a version in force is left alone. An archived one comes back.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+func (c *Client) ImportModelPricingDefaults(ctx context.Context, params *ImportModelPricingDefaultsParams, body ImportModelPricingDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportModelPricingDefaultsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SyncModelPricingDefaults Bring rules up to the shipped prices
+//
+// Adds a version to every rule with `sync_mode` `tracking` or `auto` whose price is not the shipped one. There is no body.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/sync-defaults (the `SyncModelPricingDefaults` operationId).
+func (c *Client) SyncModelPricingDefaults(ctx context.Context, params *SyncModelPricingDefaultsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSyncModelPricingDefaultsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModelPricingVersion Read a version of a price
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/version/{id} (the `GetModelPricingVersion` operationId).
+func (c *Client) GetModelPricingVersion(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModelPricingVersionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteModelPricing Cancel a scheduled version, or archive a rule
+//
+// A scheduled version is deleted. With any other one its rule is archived: what is scheduled is cancelled, and a version that ends
+// the price is added. Archiving an archived rule again changes nothing.
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-pricing/{id} (the `DeleteModelPricing` operationId).
+func (c *Client) DeleteModelPricing(ctx context.Context, id Id, params *DeleteModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteModelPricingRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateModelPricingWithBody Change a scheduled version
+//
+// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+func (c *Client) UpdateModelPricingWithBody(ctx context.Context, id Id, params *UpdateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelPricingRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateModelPricing Change a scheduled version
+//
+// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+func (c *Client) UpdateModelPricing(ctx context.Context, id Id, params *UpdateModelPricingParams, body UpdateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelPricingRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreModelPricing Bring an archived rule back
+//
+// Adds a version that says what the last one before the archiving said, in force at once. The id is of any version of the rule. There is no body.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
+func (c *Client) RestoreModelPricing(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreModelPricingRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2033,6 +2399,573 @@ func NewUpdateModelMappingRequestWithBody(server string, id Id, params *UpdateMo
 	return req, nil
 }
 
+// NewListModelPricingRequest constructs an http.Request for the ListModelPricing method
+func NewListModelPricingRequest(server string, params *ListModelPricingParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateModelPricingRequest calls the generic CreateModelPricing builder with application/json body
+func NewCreateModelPricingRequest(server string, params *CreateModelPricingParams, body CreateModelPricingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateModelPricingRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateModelPricingRequestWithBody constructs an http.Request for the CreateModelPricing method, with any body, and a specified content type
+func NewCreateModelPricingRequestWithBody(server string, params *CreateModelPricingParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListArchivedModelPricingRequest constructs an http.Request for the ListArchivedModelPricing method
+func NewListArchivedModelPricingRequest(server string, params *ListArchivedModelPricingParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/archived")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListModelPricingDefaultsRequest constructs an http.Request for the ListModelPricingDefaults method
+func NewListModelPricingDefaultsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/defaults")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListModelPricingHistoryRequest constructs an http.Request for the ListModelPricingHistory method
+func NewListModelPricingHistoryRequest(server string, params *ListModelPricingHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/history")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model_pattern", params.ModelPattern, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.ModelProvider != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model_provider", *params.ModelProvider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewImportModelPricingDefaultsRequest calls the generic ImportModelPricingDefaults builder with application/json body
+func NewImportModelPricingDefaultsRequest(server string, params *ImportModelPricingDefaultsParams, body ImportModelPricingDefaultsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewImportModelPricingDefaultsRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewImportModelPricingDefaultsRequestWithBody constructs an http.Request for the ImportModelPricingDefaults method, with any body, and a specified content type
+func NewImportModelPricingDefaultsRequestWithBody(server string, params *ImportModelPricingDefaultsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/import-defaults")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewSyncModelPricingDefaultsRequest constructs an http.Request for the SyncModelPricingDefaults method
+func NewSyncModelPricingDefaultsRequest(server string, params *SyncModelPricingDefaultsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/sync-defaults")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetModelPricingVersionRequest constructs an http.Request for the GetModelPricingVersion method
+func NewGetModelPricingVersionRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/version/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteModelPricingRequest constructs an http.Request for the DeleteModelPricing method
+func NewDeleteModelPricingRequest(server string, id Id, params *DeleteModelPricingParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateModelPricingRequest calls the generic UpdateModelPricing builder with application/json body
+func NewUpdateModelPricingRequest(server string, id Id, params *UpdateModelPricingParams, body UpdateModelPricingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateModelPricingRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateModelPricingRequestWithBody constructs an http.Request for the UpdateModelPricing method, with any body, and a specified content type
+func NewUpdateModelPricingRequestWithBody(server string, id Id, params *UpdateModelPricingParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRestoreModelPricingRequest constructs an http.Request for the RestoreModelPricing method
+func NewRestoreModelPricingRequest(server string, id Id, params *RestoreModelPricingParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-pricing/%s/restore", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetProviderCatalogRequest constructs an http.Request for the GetProviderCatalog method
 func NewGetProviderCatalogRequest(server string) (*http.Request, error) {
 	var err error
@@ -2740,6 +3673,135 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
 	UpdateModelMappingWithResponse(ctx context.Context, id Id, params *UpdateModelMappingParams, body UpdateModelMappingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error)
+
+	// ListModelPricingWithResponse List the prices
+	//
+	// One entry for each rule that is not archived: the version that is in force, or the next one where none is yet.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing (the `ListModelPricing` operationId).
+	ListModelPricingWithResponse(ctx context.Context, params *ListModelPricingParams, reqEditors ...RequestEditorFn) (*ListModelPricingResponse, error)
+
+	// CreateModelPricingWithBodyWithResponse Add a version of a price
+	//
+	// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+	// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+	// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+	CreateModelPricingWithBodyWithResponse(ctx context.Context, params *CreateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelPricingResponse, error)
+
+	// CreateModelPricingWithResponse Add a version of a price
+	//
+	// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+	// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+	// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+	CreateModelPricingWithResponse(ctx context.Context, params *CreateModelPricingParams, body CreateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelPricingResponse, error)
+
+	// ListArchivedModelPricingWithResponse List the rules that are archived
+	//
+	// Each by the version that archived it. A rule with a scheduled version is not here: it comes back.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/archived (the `ListArchivedModelPricing` operationId).
+	ListArchivedModelPricingWithResponse(ctx context.Context, params *ListArchivedModelPricingParams, reqEditors ...RequestEditorFn) (*ListArchivedModelPricingResponse, error)
+
+	// ListModelPricingDefaultsWithResponse List the prices that ship with the gateway
+	//
+	// List prices of well-known models, with their source and the day they were taken. They count where the organization has no price of its own.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/defaults (the `ListModelPricingDefaults` operationId).
+	ListModelPricingDefaultsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListModelPricingDefaultsResponse, error)
+
+	// ListModelPricingHistoryWithResponse List the versions of a rule
+	//
+	// The newest `effective_from` first, those that are scheduled and those that archived the rule too. An unknown rule has none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/history (the `ListModelPricingHistory` operationId).
+	ListModelPricingHistoryWithResponse(ctx context.Context, params *ListModelPricingHistoryParams, reqEditors ...RequestEditorFn) (*ListModelPricingHistoryResponse, error)
+
+	// ImportModelPricingDefaultsWithBodyWithResponse Make rules of the shipped prices
+	//
+	// A rule that has a version in force is left alone. An archived one comes back.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+	ImportModelPricingDefaultsWithBodyWithResponse(ctx context.Context, params *ImportModelPricingDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportModelPricingDefaultsResponse, error)
+
+	// ImportModelPricingDefaultsWithResponse Make rules of the shipped prices
+	//
+	// A rule that has a version in force is left alone. An archived one comes back.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+	ImportModelPricingDefaultsWithResponse(ctx context.Context, params *ImportModelPricingDefaultsParams, body ImportModelPricingDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportModelPricingDefaultsResponse, error)
+
+	// SyncModelPricingDefaultsWithResponse Bring rules up to the shipped prices
+	//
+	// Adds a version to every rule with `sync_mode` `tracking` or `auto` whose price is not the shipped one. There is no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/sync-defaults (the `SyncModelPricingDefaults` operationId).
+	SyncModelPricingDefaultsWithResponse(ctx context.Context, params *SyncModelPricingDefaultsParams, reqEditors ...RequestEditorFn) (*SyncModelPricingDefaultsResponse, error)
+
+	// GetModelPricingVersionWithResponse Read a version of a price
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-pricing/version/{id} (the `GetModelPricingVersion` operationId).
+	GetModelPricingVersionWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetModelPricingVersionResponse, error)
+
+	// DeleteModelPricingWithResponse Cancel a scheduled version, or archive a rule
+	//
+	// A scheduled version is deleted. With any other one its rule is archived: what is scheduled is cancelled, and a version that ends
+	// the price is added. Archiving an archived rule again changes nothing.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-pricing/{id} (the `DeleteModelPricing` operationId).
+	DeleteModelPricingWithResponse(ctx context.Context, id Id, params *DeleteModelPricingParams, reqEditors ...RequestEditorFn) (*DeleteModelPricingResponse, error)
+
+	// UpdateModelPricingWithBodyWithResponse Change a scheduled version
+	//
+	// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+	UpdateModelPricingWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelPricingResponse, error)
+
+	// UpdateModelPricingWithResponse Change a scheduled version
+	//
+	// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+	UpdateModelPricingWithResponse(ctx context.Context, id Id, params *UpdateModelPricingParams, body UpdateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelPricingResponse, error)
+
+	// RestoreModelPricingWithResponse Bring an archived rule back
+	//
+	// Adds a version that says what the last one before the archiving said, in force at once. The id is of any version of the rule. There is no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
+	RestoreModelPricingWithResponse(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*RestoreModelPricingResponse, error)
 
 	// GetProviderCatalogWithResponse What is known of each vendor
 	//
@@ -4490,6 +5552,1044 @@ func (r UpdateModelMappingResponse) ContentType() string {
 	return ""
 }
 
+// ListModelPricingResponse200Headers the declared response headers of an HTTP 200 response for ListModelPricing
+type ListModelPricingResponse200Headers struct {
+	Link *string
+}
+
+// ListModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricing
+type ListModelPricingResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListModelPricingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelPricingResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListModelPricingResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListModelPricingResponse) GetJSON200() *[]ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListModelPricingResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListModelPricingResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListModelPricingResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListModelPricingResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListModelPricingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListModelPricingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListModelPricingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListModelPricingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateModelPricingResponse200Headers the declared response headers of an HTTP 200 response for CreateModelPricing
+type CreateModelPricingResponse200Headers struct {
+	ETag string
+}
+
+// CreateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelPricing
+type CreateModelPricingResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type CreateModelPricingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateModelPricingResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *CreateModelPricingResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateModelPricingResponse) GetJSON200() *ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateModelPricingResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateModelPricingResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateModelPricingResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r CreateModelPricingResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateModelPricingResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateModelPricingResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r CreateModelPricingResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateModelPricingResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateModelPricingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateModelPricingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateModelPricingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateModelPricingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListArchivedModelPricingResponse200Headers the declared response headers of an HTTP 200 response for ListArchivedModelPricing
+type ListArchivedModelPricingResponse200Headers struct {
+	Link *string
+}
+
+// ListArchivedModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListArchivedModelPricing
+type ListArchivedModelPricingResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListArchivedModelPricingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListArchivedModelPricingResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListArchivedModelPricingResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListArchivedModelPricingResponse) GetJSON200() *[]ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListArchivedModelPricingResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListArchivedModelPricingResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListArchivedModelPricingResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListArchivedModelPricingResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListArchivedModelPricingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListArchivedModelPricingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListArchivedModelPricingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListArchivedModelPricingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingDefaults
+type ListModelPricingDefaultsResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListModelPricingDefaultsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ModelPricingDefault
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListModelPricingDefaultsResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListModelPricingDefaultsResponse) GetJSON200() *[]ModelPricingDefault {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListModelPricingDefaultsResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListModelPricingDefaultsResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListModelPricingDefaultsResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListModelPricingDefaultsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListModelPricingDefaultsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListModelPricingDefaultsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListModelPricingDefaultsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListModelPricingHistoryResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingHistory
+type ListModelPricingHistoryResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListModelPricingHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListModelPricingHistoryResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListModelPricingHistoryResponse) GetJSON200() *[]ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListModelPricingHistoryResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListModelPricingHistoryResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListModelPricingHistoryResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListModelPricingHistoryResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListModelPricingHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListModelPricingHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListModelPricingHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListModelPricingHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ImportModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ImportModelPricingDefaults
+type ImportModelPricingDefaultsResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ImportModelPricingDefaultsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *struct {
+		// Imported How many versions were added.
+		//
+		// Example: 12
+		Imported int `json:"imported"`
+	}
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ImportModelPricingDefaultsResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON200() *struct {
+	// Imported How many versions were added.
+	//
+	// Example: 12
+	Imported int `json:"imported"`
+} {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ImportModelPricingDefaultsResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ImportModelPricingDefaultsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ImportModelPricingDefaultsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ImportModelPricingDefaultsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ImportModelPricingDefaultsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SyncModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for SyncModelPricingDefaults
+type SyncModelPricingDefaultsResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type SyncModelPricingDefaultsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *struct {
+		// Synced How many versions were added.
+		//
+		// Example: 2
+		Synced int `json:"synced"`
+	}
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *SyncModelPricingDefaultsResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON200() *struct {
+	// Synced How many versions were added.
+	//
+	// Example: 2
+	Synced int `json:"synced"`
+} {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r SyncModelPricingDefaultsResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r SyncModelPricingDefaultsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SyncModelPricingDefaultsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SyncModelPricingDefaultsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SyncModelPricingDefaultsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetModelPricingVersionResponse200Headers the declared response headers of an HTTP 200 response for GetModelPricingVersion
+type GetModelPricingVersionResponse200Headers struct {
+	ETag string
+}
+
+// GetModelPricingVersionResponse401Headers the declared response headers of an HTTP 401 response for GetModelPricingVersion
+type GetModelPricingVersionResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetModelPricingVersionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetModelPricingVersionResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetModelPricingVersionResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetModelPricingVersionResponse) GetJSON200() *ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetModelPricingVersionResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetModelPricingVersionResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetModelPricingVersionResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetModelPricingVersionResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetModelPricingVersionResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetModelPricingVersionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetModelPricingVersionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetModelPricingVersionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetModelPricingVersionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteModelPricingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelPricing
+type DeleteModelPricingResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type DeleteModelPricingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelPricingDeleted
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteModelPricingResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON200() *ModelPricingDeleted {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteModelPricingResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteModelPricingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteModelPricingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteModelPricingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteModelPricingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateModelPricingResponse200Headers the declared response headers of an HTTP 200 response for UpdateModelPricing
+type UpdateModelPricingResponse200Headers struct {
+	ETag string
+}
+
+// UpdateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelPricing
+type UpdateModelPricingResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type UpdateModelPricingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateModelPricingResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *UpdateModelPricingResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON200() *ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateModelPricingResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateModelPricingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateModelPricingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateModelPricingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateModelPricingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RestoreModelPricingResponse200Headers the declared response headers of an HTTP 200 response for RestoreModelPricing
+type RestoreModelPricingResponse200Headers struct {
+	ETag string
+}
+
+// RestoreModelPricingResponse401Headers the declared response headers of an HTTP 401 response for RestoreModelPricing
+type RestoreModelPricingResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type RestoreModelPricingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelPricing
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RestoreModelPricingResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *RestoreModelPricingResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON200() *ModelPricing {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RestoreModelPricingResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r RestoreModelPricingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RestoreModelPricingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestoreModelPricingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RestoreModelPricingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetProviderCatalogResponse401Headers the declared response headers of an HTTP 401 response for GetProviderCatalog
 type GetProviderCatalogResponse401Headers struct {
 	WWWAuthenticate *string
@@ -5638,6 +7738,219 @@ func (c *ClientWithResponses) UpdateModelMappingWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseUpdateModelMappingResponse(rsp)
+}
+
+// ListModelPricingWithResponse List the prices
+//
+// One entry for each rule that is not archived: the version that is in force, or the next one where none is yet.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing (the `ListModelPricing` operationId).
+func (c *ClientWithResponses) ListModelPricingWithResponse(ctx context.Context, params *ListModelPricingParams, reqEditors ...RequestEditorFn) (*ListModelPricingResponse, error) {
+	rsp, err := c.ListModelPricing(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListModelPricingResponse(rsp)
+}
+
+// CreateModelPricingWithBodyWithResponse Add a version of a price
+//
+// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+func (c *ClientWithResponses) CreateModelPricingWithBodyWithResponse(ctx context.Context, params *CreateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelPricingResponse, error) {
+	rsp, err := c.CreateModelPricingWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModelPricingResponse(rsp)
+}
+
+// CreateModelPricingWithResponse Add a version of a price
+//
+// A rule is the pair of `model_pattern` and `model_provider`. Its versions are only ever added: the one with the latest
+// `effective_from` that is not in the future is in force. A version in the future is scheduled; it can be changed and deleted until
+// then. A version that is not in the future and says the same as the one in force is not added: the answer is the one in force.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing (the `CreateModelPricing` operationId).
+func (c *ClientWithResponses) CreateModelPricingWithResponse(ctx context.Context, params *CreateModelPricingParams, body CreateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelPricingResponse, error) {
+	rsp, err := c.CreateModelPricing(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModelPricingResponse(rsp)
+}
+
+// ListArchivedModelPricingWithResponse List the rules that are archived
+//
+// Each by the version that archived it. A rule with a scheduled version is not here: it comes back.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/archived (the `ListArchivedModelPricing` operationId).
+func (c *ClientWithResponses) ListArchivedModelPricingWithResponse(ctx context.Context, params *ListArchivedModelPricingParams, reqEditors ...RequestEditorFn) (*ListArchivedModelPricingResponse, error) {
+	rsp, err := c.ListArchivedModelPricing(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListArchivedModelPricingResponse(rsp)
+}
+
+// ListModelPricingDefaultsWithResponse List the prices that ship with the gateway
+//
+// List prices of well-known models, with their source and the day they were taken. They count where the organization has no price of its own.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/defaults (the `ListModelPricingDefaults` operationId).
+func (c *ClientWithResponses) ListModelPricingDefaultsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListModelPricingDefaultsResponse, error) {
+	rsp, err := c.ListModelPricingDefaults(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListModelPricingDefaultsResponse(rsp)
+}
+
+// ListModelPricingHistoryWithResponse List the versions of a rule
+//
+// The newest `effective_from` first, those that are scheduled and those that archived the rule too. An unknown rule has none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/history (the `ListModelPricingHistory` operationId).
+func (c *ClientWithResponses) ListModelPricingHistoryWithResponse(ctx context.Context, params *ListModelPricingHistoryParams, reqEditors ...RequestEditorFn) (*ListModelPricingHistoryResponse, error) {
+	rsp, err := c.ListModelPricingHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListModelPricingHistoryResponse(rsp)
+}
+
+// ImportModelPricingDefaultsWithBodyWithResponse Make rules of the shipped prices
+//
+// A rule that has a version in force is left alone. An archived one comes back.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+func (c *ClientWithResponses) ImportModelPricingDefaultsWithBodyWithResponse(ctx context.Context, params *ImportModelPricingDefaultsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportModelPricingDefaultsResponse, error) {
+	rsp, err := c.ImportModelPricingDefaultsWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportModelPricingDefaultsResponse(rsp)
+}
+
+// ImportModelPricingDefaultsWithResponse Make rules of the shipped prices
+//
+// A rule that has a version in force is left alone. An archived one comes back.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/import-defaults (the `ImportModelPricingDefaults` operationId).
+func (c *ClientWithResponses) ImportModelPricingDefaultsWithResponse(ctx context.Context, params *ImportModelPricingDefaultsParams, body ImportModelPricingDefaultsJSONRequestBody, reqEditors ...RequestEditorFn) (*ImportModelPricingDefaultsResponse, error) {
+	rsp, err := c.ImportModelPricingDefaults(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportModelPricingDefaultsResponse(rsp)
+}
+
+// SyncModelPricingDefaultsWithResponse Bring rules up to the shipped prices
+//
+// Adds a version to every rule with `sync_mode` `tracking` or `auto` whose price is not the shipped one. There is no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/sync-defaults (the `SyncModelPricingDefaults` operationId).
+func (c *ClientWithResponses) SyncModelPricingDefaultsWithResponse(ctx context.Context, params *SyncModelPricingDefaultsParams, reqEditors ...RequestEditorFn) (*SyncModelPricingDefaultsResponse, error) {
+	rsp, err := c.SyncModelPricingDefaults(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSyncModelPricingDefaultsResponse(rsp)
+}
+
+// GetModelPricingVersionWithResponse Read a version of a price
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-pricing/version/{id} (the `GetModelPricingVersion` operationId).
+func (c *ClientWithResponses) GetModelPricingVersionWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetModelPricingVersionResponse, error) {
+	rsp, err := c.GetModelPricingVersion(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModelPricingVersionResponse(rsp)
+}
+
+// DeleteModelPricingWithResponse Cancel a scheduled version, or archive a rule
+//
+// A scheduled version is deleted. With any other one its rule is archived: what is scheduled is cancelled, and a version that ends
+// the price is added. Archiving an archived rule again changes nothing.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-pricing/{id} (the `DeleteModelPricing` operationId).
+func (c *ClientWithResponses) DeleteModelPricingWithResponse(ctx context.Context, id Id, params *DeleteModelPricingParams, reqEditors ...RequestEditorFn) (*DeleteModelPricingResponse, error) {
+	rsp, err := c.DeleteModelPricing(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteModelPricingResponse(rsp)
+}
+
+// UpdateModelPricingWithBodyWithResponse Change a scheduled version
+//
+// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+func (c *ClientWithResponses) UpdateModelPricingWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelPricingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelPricingResponse, error) {
+	rsp, err := c.UpdateModelPricingWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateModelPricingResponse(rsp)
+}
+
+// UpdateModelPricingWithResponse Change a scheduled version
+//
+// In place, until it takes effect. Past versions are what was billed, and stay as they are.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-pricing/{id} (the `UpdateModelPricing` operationId).
+func (c *ClientWithResponses) UpdateModelPricingWithResponse(ctx context.Context, id Id, params *UpdateModelPricingParams, body UpdateModelPricingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelPricingResponse, error) {
+	rsp, err := c.UpdateModelPricing(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateModelPricingResponse(rsp)
+}
+
+// RestoreModelPricingWithResponse Bring an archived rule back
+//
+// Adds a version that says what the last one before the archiving said, in force at once. The id is of any version of the rule. There is no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
+func (c *ClientWithResponses) RestoreModelPricingWithResponse(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*RestoreModelPricingResponse, error) {
+	rsp, err := c.RestoreModelPricing(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreModelPricingResponse(rsp)
 }
 
 // GetProviderCatalogWithResponse What is known of each vendor
@@ -7306,6 +9619,953 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelMappingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListModelPricingResponse parses an HTTP response from a ListModelPricingWithResponse call
+func ParseListModelPricingResponse(rsp *http.Response) (*ListModelPricingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListModelPricingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelPricingResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListModelPricingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateModelPricingResponse parses an HTTP response from a CreateModelPricingWithResponse call
+func ParseCreateModelPricingResponse(rsp *http.Response) (*CreateModelPricingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateModelPricingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateModelPricingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers CreateModelPricingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListArchivedModelPricingResponse parses an HTTP response from a ListArchivedModelPricingWithResponse call
+func ParseListArchivedModelPricingResponse(rsp *http.Response) (*ListArchivedModelPricingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListArchivedModelPricingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListArchivedModelPricingResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListArchivedModelPricingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListModelPricingDefaultsResponse parses an HTTP response from a ListModelPricingDefaultsWithResponse call
+func ParseListModelPricingDefaultsResponse(rsp *http.Response) (*ListModelPricingDefaultsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListModelPricingDefaultsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ModelPricingDefault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ListModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListModelPricingHistoryResponse parses an HTTP response from a ListModelPricingHistoryWithResponse call
+func ParseListModelPricingHistoryResponse(rsp *http.Response) (*ListModelPricingHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListModelPricingHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ListModelPricingHistoryResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseImportModelPricingDefaultsResponse parses an HTTP response from a ImportModelPricingDefaultsWithResponse call
+func ParseImportModelPricingDefaultsResponse(rsp *http.Response) (*ImportModelPricingDefaultsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ImportModelPricingDefaultsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest struct {
+			// Imported How many versions were added.
+			//
+			// Example: 12
+			Imported int `json:"imported"`
+		}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ImportModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSyncModelPricingDefaultsResponse parses an HTTP response from a SyncModelPricingDefaultsWithResponse call
+func ParseSyncModelPricingDefaultsResponse(rsp *http.Response) (*SyncModelPricingDefaultsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SyncModelPricingDefaultsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest struct {
+			// Synced How many versions were added.
+			//
+			// Example: 2
+			Synced int `json:"synced"`
+		}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers SyncModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetModelPricingVersionResponse parses an HTTP response from a GetModelPricingVersionWithResponse call
+func ParseGetModelPricingVersionResponse(rsp *http.Response) (*GetModelPricingVersionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetModelPricingVersionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetModelPricingVersionResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers GetModelPricingVersionResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteModelPricingResponse parses an HTTP response from a DeleteModelPricingWithResponse call
+func ParseDeleteModelPricingResponse(rsp *http.Response) (*DeleteModelPricingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteModelPricingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelPricingDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteModelPricingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateModelPricingResponse parses an HTTP response from a UpdateModelPricingWithResponse call
+func ParseUpdateModelPricingResponse(rsp *http.Response) (*UpdateModelPricingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateModelPricingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateModelPricingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers UpdateModelPricingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRestoreModelPricingResponse parses an HTTP response from a RestoreModelPricingWithResponse call
+func ParseRestoreModelPricingResponse(rsp *http.Response) (*RestoreModelPricingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestoreModelPricingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelPricing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RestoreModelPricingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers RestoreModelPricingResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -68,6 +68,39 @@ type ServerInterface interface {
 	// UpdateModelMapping Change a model mapping
 	// (PUT /api/llm-gateway/admin/model-mappings/{id})
 	UpdateModelMapping(ctx echo.Context, id Id, params UpdateModelMappingParams) error
+	// ListModelPricing List the prices
+	// (GET /api/llm-gateway/admin/model-pricing)
+	ListModelPricing(ctx echo.Context, params ListModelPricingParams) error
+	// CreateModelPricing Add a version of a price
+	// (POST /api/llm-gateway/admin/model-pricing)
+	CreateModelPricing(ctx echo.Context, params CreateModelPricingParams) error
+	// ListArchivedModelPricing List the rules that are archived
+	// (GET /api/llm-gateway/admin/model-pricing/archived)
+	ListArchivedModelPricing(ctx echo.Context, params ListArchivedModelPricingParams) error
+	// ListModelPricingDefaults List the prices that ship with the gateway
+	// (GET /api/llm-gateway/admin/model-pricing/defaults)
+	ListModelPricingDefaults(ctx echo.Context) error
+	// ListModelPricingHistory List the versions of a rule
+	// (GET /api/llm-gateway/admin/model-pricing/history)
+	ListModelPricingHistory(ctx echo.Context, params ListModelPricingHistoryParams) error
+	// ImportModelPricingDefaults Make rules of the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/import-defaults)
+	ImportModelPricingDefaults(ctx echo.Context, params ImportModelPricingDefaultsParams) error
+	// SyncModelPricingDefaults Bring rules up to the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/sync-defaults)
+	SyncModelPricingDefaults(ctx echo.Context, params SyncModelPricingDefaultsParams) error
+	// GetModelPricingVersion Read a version of a price
+	// (GET /api/llm-gateway/admin/model-pricing/version/{id})
+	GetModelPricingVersion(ctx echo.Context, id Id) error
+	// DeleteModelPricing Cancel a scheduled version, or archive a rule
+	// (DELETE /api/llm-gateway/admin/model-pricing/{id})
+	DeleteModelPricing(ctx echo.Context, id Id, params DeleteModelPricingParams) error
+	// UpdateModelPricing Change a scheduled version
+	// (PUT /api/llm-gateway/admin/model-pricing/{id})
+	UpdateModelPricing(ctx echo.Context, id Id, params UpdateModelPricingParams) error
+	// RestoreModelPricing Bring an archived rule back
+	// (POST /api/llm-gateway/admin/model-pricing/{id}/restore)
+	RestoreModelPricing(ctx echo.Context, id Id, params RestoreModelPricingParams) error
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx echo.Context) error
@@ -537,6 +570,301 @@ func (w *ServerInterfaceWrapper) UpdateModelMapping(ctx echo.Context) error {
 	return err
 }
 
+// ListModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelPricing(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelPricingParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelPricing(ctx, params)
+	return err
+}
+
+// CreateModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateModelPricing(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateModelPricing(ctx, params)
+	return err
+}
+
+// ListArchivedModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) ListArchivedModelPricing(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListArchivedModelPricingParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListArchivedModelPricing(ctx, params)
+	return err
+}
+
+// ListModelPricingDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelPricingDefaults(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelPricingDefaults(ctx)
+	return err
+}
+
+// ListModelPricingHistory converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelPricingHistory(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelPricingHistoryParams
+	// ------------- Required query parameter "model_pattern" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "model_pattern", ctx.QueryParams(), &params.ModelPattern, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model_pattern: %s", err))
+	}
+
+	// ------------- Optional query parameter "model_provider" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model_provider", ctx.QueryParams(), &params.ModelProvider, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model_provider: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelPricingHistory(ctx, params)
+	return err
+}
+
+// ImportModelPricingDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) ImportModelPricingDefaults(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ImportModelPricingDefaultsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ImportModelPricingDefaults(ctx, params)
+	return err
+}
+
+// SyncModelPricingDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) SyncModelPricingDefaults(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SyncModelPricingDefaultsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SyncModelPricingDefaults(ctx, params)
+	return err
+}
+
+// GetModelPricingVersion converts echo context to params.
+func (w *ServerInterfaceWrapper) GetModelPricingVersion(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetModelPricingVersion(ctx, id)
+	return err
+}
+
+// DeleteModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteModelPricing(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteModelPricing(ctx, id, params)
+	return err
+}
+
+// UpdateModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateModelPricing(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateModelPricing(ctx, id, params)
+	return err
+}
+
+// RestoreModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) RestoreModelPricing(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RestoreModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RestoreModelPricing(ctx, id, params)
+	return err
+}
+
 // GetProviderCatalog converts echo context to params.
 func (w *ServerInterfaceWrapper) GetProviderCatalog(ctx echo.Context) error {
 	var err error
@@ -800,6 +1128,17 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/audit-events", wrapper.ListAuditEvents, options.OperationMiddlewares["listAuditEvents"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/classify", wrapper.ClassifyResult, options.OperationMiddlewares["classifyResult"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/explain", wrapper.ExplainRequest, options.OperationMiddlewares["explainRequest"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing", wrapper.ListModelPricing, options.OperationMiddlewares["listModelPricing"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing", wrapper.CreateModelPricing, options.OperationMiddlewares["createModelPricing"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/history", wrapper.ListModelPricingHistory, options.OperationMiddlewares["listModelPricingHistory"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/archived", wrapper.ListArchivedModelPricing, options.OperationMiddlewares["listArchivedModelPricing"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/defaults", wrapper.ListModelPricingDefaults, options.OperationMiddlewares["listModelPricingDefaults"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing/import-defaults", wrapper.ImportModelPricingDefaults, options.OperationMiddlewares["importModelPricingDefaults"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing/sync-defaults", wrapper.SyncModelPricingDefaults, options.OperationMiddlewares["syncModelPricingDefaults"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/version/:id", wrapper.GetModelPricingVersion, options.OperationMiddlewares["getModelPricingVersion"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-pricing/:id", wrapper.DeleteModelPricing, options.OperationMiddlewares["deleteModelPricing"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-pricing/:id", wrapper.UpdateModelPricing, options.OperationMiddlewares["updateModelPricing"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing/:id/restore", wrapper.RestoreModelPricing, options.OperationMiddlewares["restoreModelPricing"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -2884,6 +3223,1244 @@ func (response UpdateModelMapping500JSONResponse) VisitUpdateModelMappingRespons
 	return err
 }
 
+type ListModelPricingRequestObject struct {
+	Params ListModelPricingParams
+}
+
+type ListModelPricingResponseObject interface {
+	VisitListModelPricingResponse(w http.ResponseWriter) error
+}
+
+type ListModelPricing200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelPricing200JSONResponse struct {
+	Body    []ModelPricing
+	Headers ListModelPricing200ResponseHeaders
+}
+
+func (response ListModelPricing200JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelPricing400JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelPricing401JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelPricing403JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelPricing500JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricingRequestObject struct {
+	Params CreateModelPricingParams
+	Body   *CreateModelPricingJSONRequestBody
+}
+
+type CreateModelPricingResponseObject interface {
+	VisitCreateModelPricingResponse(w http.ResponseWriter) error
+}
+
+type CreateModelPricing200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelPricing200JSONResponse struct {
+	Body    ModelPricing
+	Headers CreateModelPricing200ResponseHeaders
+}
+
+func (response CreateModelPricing200JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateModelPricing400JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateModelPricing401JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateModelPricing403JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateModelPricing404JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateModelPricing409JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateModelPricing413JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateModelPricing422JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelPricing500JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricingRequestObject struct {
+	Params ListArchivedModelPricingParams
+}
+
+type ListArchivedModelPricingResponseObject interface {
+	VisitListArchivedModelPricingResponse(w http.ResponseWriter) error
+}
+
+type ListArchivedModelPricing200ResponseHeaders struct {
+	Link *string
+}
+
+type ListArchivedModelPricing200JSONResponse struct {
+	Body    []ModelPricing
+	Headers ListArchivedModelPricing200ResponseHeaders
+}
+
+func (response ListArchivedModelPricing200JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListArchivedModelPricing400JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListArchivedModelPricing401JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListArchivedModelPricing403JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListArchivedModelPricing500JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaultsRequestObject struct {
+}
+
+type ListModelPricingDefaultsResponseObject interface {
+	VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error
+}
+
+type ListModelPricingDefaults200JSONResponse []ModelPricingDefault
+
+func (response ListModelPricingDefaults200JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaults401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelPricingDefaults401JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaults403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelPricingDefaults403JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaults500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelPricingDefaults500JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistoryRequestObject struct {
+	Params ListModelPricingHistoryParams
+}
+
+type ListModelPricingHistoryResponseObject interface {
+	VisitListModelPricingHistoryResponse(w http.ResponseWriter) error
+}
+
+type ListModelPricingHistory200JSONResponse []ModelPricing
+
+func (response ListModelPricingHistory200JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelPricingHistory400JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelPricingHistory401JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelPricingHistory403JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelPricingHistory500JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaultsRequestObject struct {
+	Params ImportModelPricingDefaultsParams
+	Body   *ImportModelPricingDefaultsJSONRequestBody
+}
+
+type ImportModelPricingDefaultsResponseObject interface {
+	VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error
+}
+
+type ImportModelPricingDefaults200JSONResponse struct {
+	// Imported How many versions were added.
+	//
+	// Example: 12
+	Imported int `json:"imported"`
+}
+
+func (response ImportModelPricingDefaults200JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ImportModelPricingDefaults400JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ImportModelPricingDefaults401JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ImportModelPricingDefaults403JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ImportModelPricingDefaults404JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults409JSONResponse struct{ ConflictJSONResponse }
+
+func (response ImportModelPricingDefaults409JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ImportModelPricingDefaults413JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ImportModelPricingDefaults422JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults500JSONResponse struct{ InternalJSONResponse }
+
+func (response ImportModelPricingDefaults500JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaultsRequestObject struct {
+	Params SyncModelPricingDefaultsParams
+}
+
+type SyncModelPricingDefaultsResponseObject interface {
+	VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error
+}
+
+type SyncModelPricingDefaults200JSONResponse struct {
+	// Synced How many versions were added.
+	//
+	// Example: 2
+	Synced int `json:"synced"`
+}
+
+func (response SyncModelPricingDefaults200JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response SyncModelPricingDefaults400JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response SyncModelPricingDefaults401JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response SyncModelPricingDefaults403JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults409JSONResponse struct{ ConflictJSONResponse }
+
+func (response SyncModelPricingDefaults409JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response SyncModelPricingDefaults422JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults500JSONResponse struct{ InternalJSONResponse }
+
+func (response SyncModelPricingDefaults500JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersionRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelPricingVersionResponseObject interface {
+	VisitGetModelPricingVersionResponse(w http.ResponseWriter) error
+}
+
+type GetModelPricingVersion200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelPricingVersion200JSONResponse struct {
+	Body    ModelPricing
+	Headers GetModelPricingVersion200ResponseHeaders
+}
+
+func (response GetModelPricingVersion200JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetModelPricingVersion400JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetModelPricingVersion401JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetModelPricingVersion403JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetModelPricingVersion404JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelPricingVersion500JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricingRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteModelPricingParams
+}
+
+type DeleteModelPricingResponseObject interface {
+	VisitDeleteModelPricingResponse(w http.ResponseWriter) error
+}
+
+type DeleteModelPricing200JSONResponse ModelPricingDeleted
+
+func (response DeleteModelPricing200JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteModelPricing400JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteModelPricing401JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteModelPricing403JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteModelPricing404JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelPricing412JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelPricing500JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricingRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateModelPricingParams
+	Body   *UpdateModelPricingJSONRequestBody
+}
+
+type UpdateModelPricingResponseObject interface {
+	VisitUpdateModelPricingResponse(w http.ResponseWriter) error
+}
+
+type UpdateModelPricing200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelPricing200JSONResponse struct {
+	Body    ModelPricing
+	Headers UpdateModelPricing200ResponseHeaders
+}
+
+func (response UpdateModelPricing200JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateModelPricing400JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateModelPricing401JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateModelPricing403JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateModelPricing404JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateModelPricing409JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelPricing412JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateModelPricing413JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateModelPricing422JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelPricing500JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricingRequestObject struct {
+	Id     Id `json:"id"`
+	Params RestoreModelPricingParams
+}
+
+type RestoreModelPricingResponseObject interface {
+	VisitRestoreModelPricingResponse(w http.ResponseWriter) error
+}
+
+type RestoreModelPricing200ResponseHeaders struct {
+	ETag string
+}
+
+type RestoreModelPricing200JSONResponse struct {
+	Body    ModelPricing
+	Headers RestoreModelPricing200ResponseHeaders
+}
+
+func (response RestoreModelPricing200JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RestoreModelPricing400JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response RestoreModelPricing401JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response RestoreModelPricing403JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RestoreModelPricing404JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RestoreModelPricing409JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response RestoreModelPricing422JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response RestoreModelPricing500JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetProviderCatalogRequestObject struct {
 }
 
@@ -3814,6 +5391,39 @@ type StrictServerInterface interface {
 	// UpdateModelMapping Change a model mapping
 	// (PUT /api/llm-gateway/admin/model-mappings/{id})
 	UpdateModelMapping(ctx context.Context, request UpdateModelMappingRequestObject) (UpdateModelMappingResponseObject, error)
+	// ListModelPricing List the prices
+	// (GET /api/llm-gateway/admin/model-pricing)
+	ListModelPricing(ctx context.Context, request ListModelPricingRequestObject) (ListModelPricingResponseObject, error)
+	// CreateModelPricing Add a version of a price
+	// (POST /api/llm-gateway/admin/model-pricing)
+	CreateModelPricing(ctx context.Context, request CreateModelPricingRequestObject) (CreateModelPricingResponseObject, error)
+	// ListArchivedModelPricing List the rules that are archived
+	// (GET /api/llm-gateway/admin/model-pricing/archived)
+	ListArchivedModelPricing(ctx context.Context, request ListArchivedModelPricingRequestObject) (ListArchivedModelPricingResponseObject, error)
+	// ListModelPricingDefaults List the prices that ship with the gateway
+	// (GET /api/llm-gateway/admin/model-pricing/defaults)
+	ListModelPricingDefaults(ctx context.Context, request ListModelPricingDefaultsRequestObject) (ListModelPricingDefaultsResponseObject, error)
+	// ListModelPricingHistory List the versions of a rule
+	// (GET /api/llm-gateway/admin/model-pricing/history)
+	ListModelPricingHistory(ctx context.Context, request ListModelPricingHistoryRequestObject) (ListModelPricingHistoryResponseObject, error)
+	// ImportModelPricingDefaults Make rules of the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/import-defaults)
+	ImportModelPricingDefaults(ctx context.Context, request ImportModelPricingDefaultsRequestObject) (ImportModelPricingDefaultsResponseObject, error)
+	// SyncModelPricingDefaults Bring rules up to the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/sync-defaults)
+	SyncModelPricingDefaults(ctx context.Context, request SyncModelPricingDefaultsRequestObject) (SyncModelPricingDefaultsResponseObject, error)
+	// GetModelPricingVersion Read a version of a price
+	// (GET /api/llm-gateway/admin/model-pricing/version/{id})
+	GetModelPricingVersion(ctx context.Context, request GetModelPricingVersionRequestObject) (GetModelPricingVersionResponseObject, error)
+	// DeleteModelPricing Cancel a scheduled version, or archive a rule
+	// (DELETE /api/llm-gateway/admin/model-pricing/{id})
+	DeleteModelPricing(ctx context.Context, request DeleteModelPricingRequestObject) (DeleteModelPricingResponseObject, error)
+	// UpdateModelPricing Change a scheduled version
+	// (PUT /api/llm-gateway/admin/model-pricing/{id})
+	UpdateModelPricing(ctx context.Context, request UpdateModelPricingRequestObject) (UpdateModelPricingResponseObject, error)
+	// RestoreModelPricing Bring an archived rule back
+	// (POST /api/llm-gateway/admin/model-pricing/{id}/restore)
+	RestoreModelPricing(ctx context.Context, request RestoreModelPricingRequestObject) (RestoreModelPricingResponseObject, error)
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx context.Context, request GetProviderCatalogRequestObject) (GetProviderCatalogResponseObject, error)
@@ -4476,6 +6086,351 @@ func (sh *strictHandler) UpdateModelMapping(ctx echo.Context, id Id, params Upda
 		return err
 	} else if validResponse, ok := response.(UpdateModelMappingResponseObject); ok {
 		return validResponse.VisitUpdateModelMappingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelPricing operation middleware
+func (sh *strictHandler) ListModelPricing(ctx echo.Context, params ListModelPricingParams) error {
+	var request ListModelPricingRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelPricing(ctx.Request().Context(), request.(ListModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelPricingResponseObject); ok {
+		return validResponse.VisitListModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateModelPricing operation middleware
+func (sh *strictHandler) CreateModelPricing(ctx echo.Context, params CreateModelPricingParams) error {
+	var request CreateModelPricingRequestObject
+
+	request.Params = params
+
+	var body CreateModelPricingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModelPricing(ctx.Request().Context(), request.(CreateModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateModelPricingResponseObject); ok {
+		return validResponse.VisitCreateModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListArchivedModelPricing operation middleware
+func (sh *strictHandler) ListArchivedModelPricing(ctx echo.Context, params ListArchivedModelPricingParams) error {
+	var request ListArchivedModelPricingRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListArchivedModelPricing(ctx.Request().Context(), request.(ListArchivedModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListArchivedModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListArchivedModelPricingResponseObject); ok {
+		return validResponse.VisitListArchivedModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelPricingDefaults operation middleware
+func (sh *strictHandler) ListModelPricingDefaults(ctx echo.Context) error {
+	var request ListModelPricingDefaultsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelPricingDefaults(ctx.Request().Context(), request.(ListModelPricingDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelPricingDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelPricingDefaultsResponseObject); ok {
+		return validResponse.VisitListModelPricingDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelPricingHistory operation middleware
+func (sh *strictHandler) ListModelPricingHistory(ctx echo.Context, params ListModelPricingHistoryParams) error {
+	var request ListModelPricingHistoryRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelPricingHistory(ctx.Request().Context(), request.(ListModelPricingHistoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelPricingHistory")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelPricingHistoryResponseObject); ok {
+		return validResponse.VisitListModelPricingHistoryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ImportModelPricingDefaults operation middleware
+func (sh *strictHandler) ImportModelPricingDefaults(ctx echo.Context, params ImportModelPricingDefaultsParams) error {
+	var request ImportModelPricingDefaultsRequestObject
+
+	request.Params = params
+
+	var body ImportModelPricingDefaultsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImportModelPricingDefaults(ctx.Request().Context(), request.(ImportModelPricingDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImportModelPricingDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ImportModelPricingDefaultsResponseObject); ok {
+		return validResponse.VisitImportModelPricingDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SyncModelPricingDefaults operation middleware
+func (sh *strictHandler) SyncModelPricingDefaults(ctx echo.Context, params SyncModelPricingDefaultsParams) error {
+	var request SyncModelPricingDefaultsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SyncModelPricingDefaults(ctx.Request().Context(), request.(SyncModelPricingDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SyncModelPricingDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SyncModelPricingDefaultsResponseObject); ok {
+		return validResponse.VisitSyncModelPricingDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetModelPricingVersion operation middleware
+func (sh *strictHandler) GetModelPricingVersion(ctx echo.Context, id Id) error {
+	var request GetModelPricingVersionRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModelPricingVersion(ctx.Request().Context(), request.(GetModelPricingVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModelPricingVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetModelPricingVersionResponseObject); ok {
+		return validResponse.VisitGetModelPricingVersionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteModelPricing operation middleware
+func (sh *strictHandler) DeleteModelPricing(ctx echo.Context, id Id, params DeleteModelPricingParams) error {
+	var request DeleteModelPricingRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModelPricing(ctx.Request().Context(), request.(DeleteModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteModelPricingResponseObject); ok {
+		return validResponse.VisitDeleteModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateModelPricing operation middleware
+func (sh *strictHandler) UpdateModelPricing(ctx echo.Context, id Id, params UpdateModelPricingParams) error {
+	var request UpdateModelPricingRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateModelPricingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateModelPricing(ctx.Request().Context(), request.(UpdateModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateModelPricingResponseObject); ok {
+		return validResponse.VisitUpdateModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RestoreModelPricing operation middleware
+func (sh *strictHandler) RestoreModelPricing(ctx echo.Context, id Id, params RestoreModelPricingParams) error {
+	var request RestoreModelPricingRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RestoreModelPricing(ctx.Request().Context(), request.(RestoreModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RestoreModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RestoreModelPricingResponseObject); ok {
+		return validResponse.VisitRestoreModelPricingResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -572,6 +572,24 @@ func (e MappingSource) Valid() bool {
 	}
 }
 
+// Defines values for ModelPricingDeletedMode.
+const (
+	ModelPricingDeletedModeArchivedRule       ModelPricingDeletedMode = "archived_rule"
+	ModelPricingDeletedModeCancelledScheduled ModelPricingDeletedMode = "cancelled_scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ModelPricingDeletedMode enum.
+func (e ModelPricingDeletedMode) Valid() bool {
+	switch e {
+	case ModelPricingDeletedModeArchivedRule:
+		return true
+	case ModelPricingDeletedModeCancelledScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ModelProvider.
 const (
 	ModelProviderAnthropic   ModelProvider = "anthropic"
@@ -653,6 +671,42 @@ func (e ModelSyncMode) Valid() bool {
 	}
 }
 
+// Defines values for PricingChangeSource.
+const (
+	PricingChangeSourceAdminArchive  PricingChangeSource = "admin_archive"
+	PricingChangeSourceAdminCreate   PricingChangeSource = "admin_create"
+	PricingChangeSourceAdminEdit     PricingChangeSource = "admin_edit"
+	PricingChangeSourceAdminRestore  PricingChangeSource = "admin_restore"
+	PricingChangeSourceAdminSchedule PricingChangeSource = "admin_schedule"
+	PricingChangeSourceImport        PricingChangeSource = "import"
+	PricingChangeSourceSyncAuto      PricingChangeSource = "sync_auto"
+	PricingChangeSourceSyncManual    PricingChangeSource = "sync_manual"
+)
+
+// Valid indicates whether the value is a known member of the PricingChangeSource enum.
+func (e PricingChangeSource) Valid() bool {
+	switch e {
+	case PricingChangeSourceAdminArchive:
+		return true
+	case PricingChangeSourceAdminCreate:
+		return true
+	case PricingChangeSourceAdminEdit:
+		return true
+	case PricingChangeSourceAdminRestore:
+		return true
+	case PricingChangeSourceAdminSchedule:
+		return true
+	case PricingChangeSourceImport:
+		return true
+	case PricingChangeSourceSyncAuto:
+		return true
+	case PricingChangeSourceSyncManual:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PricingSource.
 const (
 	PricingSourceBarndoorDefault PricingSource = "barndoor_default"
@@ -677,6 +731,27 @@ func (e PricingSource) Valid() bool {
 	case PricingSourceOrgGeneric:
 		return true
 	case PricingSourceOrgInstance:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PricingSyncMode.
+const (
+	PricingSyncModeAuto     PricingSyncMode = "auto"
+	PricingSyncModePinned   PricingSyncMode = "pinned"
+	PricingSyncModeTracking PricingSyncMode = "tracking"
+)
+
+// Valid indicates whether the value is a known member of the PricingSyncMode enum.
+func (e PricingSyncMode) Valid() bool {
+	switch e {
+	case PricingSyncModeAuto:
+		return true
+	case PricingSyncModePinned:
+		return true
+	case PricingSyncModeTracking:
 		return true
 	default:
 		return false
@@ -1098,8 +1173,7 @@ type AuthType string
 // `x_api_key`, any other `bearer_api_key`.
 type AuthTypeInput string
 
-// BillingMode Whether use of the provider has a price by the token. It is validated and stored, and shows as the source of
-// `effective_pricing`; nothing is priced yet in either mode.
+// BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
 type BillingMode string
 
 // BillingReason Why the provider is not metered. With `billing_mode` `per_token` it means nothing, and is kept and answered as it was
@@ -1113,15 +1187,17 @@ type ChangeNote = string
 
 // EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
 type EffectivePricing struct {
-	CacheReadCostPerMillionTokens  nullable.Nullable[json.Number]        `json:"cache_read_cost_per_million_tokens"`
-	CacheWriteCostPerMillionTokens nullable.Nullable[json.Number]        `json:"cache_write_cost_per_million_tokens"`
-	InputCostPerMillionTokens      nullable.Nullable[json.Number]        `json:"input_cost_per_million_tokens"`
-	OutputCostPerMillionTokens     nullable.Nullable[json.Number]        `json:"output_cost_per_million_tokens"`
-	PricingRuleId                  nullable.Nullable[openapi_types.UUID] `json:"pricing_rule_id"`
+	CacheReadCostPerMillionTokens  nullable.Nullable[json.Number] `json:"cache_read_cost_per_million_tokens"`
+	CacheWriteCostPerMillionTokens nullable.Nullable[json.Number] `json:"cache_write_cost_per_million_tokens"`
+	InputCostPerMillionTokens      nullable.Nullable[json.Number] `json:"input_cost_per_million_tokens"`
+	OutputCostPerMillionTokens     nullable.Nullable[json.Number] `json:"output_cost_per_million_tokens"`
 
-	// Source Where a price comes from: the organization's price for the provider, for its vendor or for the model anywhere, the
-	// shipped default, or nowhere. `not_metered` is the provider's `billing_mode`. There are no prices yet: it is
-	// `not_metered` or `none`.
+	// PricingRuleId The version in force, or the shipped price's id.
+	PricingRuleId nullable.Nullable[openapi_types.UUID] `json:"pricing_rule_id"`
+
+	// Source Where a price comes from, in this order: the organization's price for the provider, for its `model_provider` or for the model
+	// anywhere, the shipped default, or nowhere. Within each the exact name comes before a pattern, and the longest pattern first.
+	// `not_metered` is the provider's `billing_mode`.
 	Source PricingSource `json:"source"`
 }
 
@@ -1368,6 +1444,34 @@ type HealthStatus string
 // KeyKind defines model for KeyKind.
 type KeyKind string
 
+// LongContextPricing Other costs for the whole of a request whose prompt has at least so many tokens.
+type LongContextPricing struct {
+	// CacheReadCostPerMillionTokens Null bills the input cost.
+	CacheReadCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens,omitempty"`
+
+	// CacheWriteCostPerMillionTokens Null bills the input cost.
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens,omitempty"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost `json:"input_cost_per_million_tokens"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// ThresholdPromptTokens Input tokens, those from and to a cache too.
+	//
+	// Example: 200000
+	ThresholdPromptTokens int64 `json:"threshold_prompt_tokens"`
+}
+
 // MappingSource Whether the row enables a model of the provider's catalog or was defined by hand.
 type MappingSource string
 
@@ -1555,6 +1659,231 @@ type ModelMappingUpdate struct {
 	UpstreamModel         *string                `json:"upstream_model,omitempty"`
 }
 
+// ModelPricing One version of a price.
+type ModelPricing struct {
+	// CacheReadCostPerMillionTokens Null bills the input cost.
+	CacheReadCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens"`
+
+	// CacheWriteCostPerMillionTokens Null bills the input cost.
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens"`
+	CatalogSlug                    nullable.Nullable[string]    `json:"catalog_slug"`
+	ChangeReason                   nullable.Nullable[string]    `json:"change_reason"`
+
+	// ChangeSource What made the version.
+	ChangeSource    PricingChangeSource                   `json:"change_source"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	EffectiveFrom   time.Time                             `json:"effective_from"`
+
+	// Id Of the version.
+	Id openapi_types.UUID `json:"id"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost `json:"input_cost_per_million_tokens"`
+
+	// IsArchived Whether the version ends the price; its costs are then those that ended.
+	IsArchived  bool                                  `json:"is_archived"`
+	LongContext nullable.Nullable[LongContextPricing] `json:"long_context"`
+
+	// ModelPattern Example: gpt-5
+	ModelPattern string `json:"model_pattern"`
+
+	// ModelProvider Example: openai
+	ModelProvider nullable.Nullable[string] `json:"model_provider"`
+
+	// NextScheduledEffectiveFrom Only in listings of rules, and only where one is scheduled: when the next one takes effect.
+	NextScheduledEffectiveFrom *time.Time         `json:"next_scheduled_effective_from,omitempty"`
+	OrgId                      openapi_types.UUID `json:"org_id"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost                             `json:"output_cost_per_million_tokens"`
+	ProviderId                 nullable.Nullable[openapi_types.UUID] `json:"provider_id"`
+
+	// ProviderName Of `provider_id`; null too where that provider is gone.
+	ProviderName nullable.Nullable[string] `json:"provider_name"`
+
+	// ScheduledCount Only in listings of rules: how many of them are not in force yet.
+	ScheduledCount *int `json:"scheduled_count,omitempty"`
+
+	// SyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
+	// calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
+	SyncMode PricingSyncMode `json:"sync_mode"`
+
+	// VersionCount Only in listings of rules: how many versions the rule has.
+	VersionCount *int `json:"version_count,omitempty"`
+}
+
+// ModelPricingCreate defines model for ModelPricingCreate.
+type ModelPricingCreate struct {
+	// CacheReadCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	CacheReadCostPerMillionTokens *TokenCost `json:"cache_read_cost_per_million_tokens,omitempty"`
+
+	// CacheWriteCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	CacheWriteCostPerMillionTokens *TokenCost `json:"cache_write_cost_per_million_tokens,omitempty"`
+
+	// CatalogSlug The catalog entry that the price is of; at most 255 characters.
+	//
+	// Example: openai
+	CatalogSlug *string `json:"catalog_slug,omitempty"`
+
+	// ChangeReason Why.
+	//
+	// Example: Negotiated rates
+	ChangeReason *string `json:"change_reason,omitempty"`
+
+	// EffectiveFrom Default now. It is kept to the microsecond.
+	//
+	// Example: 2030-01-01T00:00:00Z
+	EffectiveFrom *time.Time `json:"effective_from,omitempty"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost `json:"input_cost_per_million_tokens"`
+
+	// LongContext Other costs for the whole of a request whose prompt has at least so many tokens.
+	LongContext *LongContextPricing `json:"long_context,omitempty"`
+
+	// ModelPattern The upstream model, or with a `*` at the end the beginning of several. At most 255 characters.
+	//
+	// Example: gpt-5
+	ModelPattern string `json:"model_pattern"`
+
+	// ModelProvider The family that it is for, as the provider's `model_provider`. Default the `catalog_slug`, else it is for every provider. With
+	// `provider_id` it is any word: two prices of one pattern for two providers need different ones, as the pair names the rule.
+	//
+	//
+	// Example: openai
+	ModelProvider *string `json:"model_provider,omitempty"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// ProviderId The one provider that it is for.
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+	SyncMode   *PricingSyncMode    `json:"sync_mode,omitempty"`
+}
+
+// ModelPricingDefault A price that ships with the gateway.
+type ModelPricingDefault struct {
+	// AsOf The day it was taken.
+	//
+	// Example: 2026-11-30
+	AsOf                           string                       `json:"as_of"`
+	CacheReadCostPerMillionTokens  nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens"`
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens"`
+
+	// Id The same in every release.
+	Id openapi_types.UUID `json:"id"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost                             `json:"input_cost_per_million_tokens"`
+	LongContext               nullable.Nullable[LongContextPricing] `json:"long_context"`
+
+	// ModelPattern Example: gpt-5
+	ModelPattern string `json:"model_pattern"`
+
+	// ModelProvider Example: openai
+	ModelProvider string `json:"model_provider"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// Source The vendor's page.
+	//
+	// Example: https://platform.claude.com/docs/en/about-claude/pricing
+	Source string `json:"source"`
+}
+
+// ModelPricingDeleted defines model for ModelPricingDeleted.
+type ModelPricingDeleted struct {
+	// Archived Whether a version that ends the price was added: not where it had ended.
+	Archived bool `json:"archived"`
+
+	// CancelledScheduled How many scheduled versions went with the rule.
+	CancelledScheduled int `json:"cancelled_scheduled"`
+
+	// Deleted Example: true
+	Deleted bool                    `json:"deleted"`
+	Mode    ModelPricingDeletedMode `json:"mode"`
+}
+
+// ModelPricingDeletedMode defines model for ModelPricingDeleted.Mode.
+type ModelPricingDeletedMode string
+
+// ModelPricingImport defines model for ModelPricingImport.
+type ModelPricingImport struct {
+	// Ids Of shipped prices. Default all.
+	Ids      *[]openapi_types.UUID `json:"ids,omitempty"`
+	SyncMode *PricingSyncMode      `json:"sync_mode,omitempty"`
+}
+
+// ModelPricingUpdate defines model for ModelPricingUpdate.
+type ModelPricingUpdate struct {
+	// CacheReadCostPerMillionTokens Null unsets it.
+	CacheReadCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens,omitempty"`
+
+	// CacheWriteCostPerMillionTokens Null unsets it.
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens,omitempty"`
+	ChangeReason                   *string                      `json:"change_reason,omitempty"`
+
+	// EffectiveFrom It must stay in the future.
+	EffectiveFrom *time.Time `json:"effective_from,omitempty"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens *TokenCost `json:"input_cost_per_million_tokens,omitempty"`
+
+	// LongContext Replaces the whole of it; null takes it away.
+	LongContext nullable.Nullable[LongContextPricing] `json:"long_context,omitempty"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens *TokenCost `json:"output_cost_per_million_tokens,omitempty"`
+
+	// SyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
+	// calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
+	SyncMode *PricingSyncMode `json:"sync_mode,omitempty"`
+}
+
 // ModelProvider The vendor, or whose dialect the endpoint speaks.
 type ModelProvider string
 
@@ -1562,10 +1891,17 @@ type ModelProvider string
 // added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 type ModelSyncMode string
 
-// PricingSource Where a price comes from: the organization's price for the provider, for its vendor or for the model anywhere, the
-// shipped default, or nowhere. `not_metered` is the provider's `billing_mode`. There are no prices yet: it is
-// `not_metered` or `none`.
+// PricingChangeSource What made the version.
+type PricingChangeSource string
+
+// PricingSource Where a price comes from, in this order: the organization's price for the provider, for its `model_provider` or for the model
+// anywhere, the shipped default, or nowhere. Within each the exact name comes before a pattern, and the longest pattern first.
+// `not_metered` is the provider's `billing_mode`.
 type PricingSource string
+
+// PricingSyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
+// calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
+type PricingSyncMode string
 
 // Provider defines model for Provider.
 type Provider struct {
@@ -1582,8 +1918,7 @@ type Provider struct {
 	// BaseUrl Example: https://api.openai.com/v1
 	BaseUrl string `json:"base_url"`
 
-	// BillingMode Whether use of the provider has a price by the token. It is validated and stored, and shows as the source of
-	// `effective_pricing`; nothing is priced yet in either mode.
+	// BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
 	BillingMode   BillingMode                      `json:"billing_mode"`
 	BillingNote   nullable.Nullable[string]        `json:"billing_note"`
 	BillingReason nullable.Nullable[BillingReason] `json:"billing_reason"`
@@ -1943,6 +2278,12 @@ type Token struct {
 // TokenTokenType defines model for Token.TokenType.
 type TokenTokenType string
 
+// TokenCost USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+// comes back as it was sent but for zeros that mean nothing.
+//
+// Example: 2.5
+type TokenCost = json.Number
+
 // TokenError defines model for TokenError.
 type TokenError struct {
 	Error            TokenErrorError `json:"error"`
@@ -2164,6 +2505,79 @@ type UpdateModelMappingParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListModelPricingParams defines parameters for ListModelPricing.
+type ListModelPricingParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateModelPricingParams defines parameters for CreateModelPricing.
+type CreateModelPricingParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListArchivedModelPricingParams defines parameters for ListArchivedModelPricing.
+type ListArchivedModelPricingParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListModelPricingHistoryParams defines parameters for ListModelPricingHistory.
+type ListModelPricingHistoryParams struct {
+	// ModelPattern The rule's `model_pattern`.
+	ModelPattern string `form:"model_pattern" json:"model_pattern"`
+
+	// ModelProvider The rule's `model_provider`. Without it, the rule that has none.
+	ModelProvider *string `form:"model_provider,omitempty" json:"model_provider,omitempty"`
+}
+
+// ImportModelPricingDefaultsParams defines parameters for ImportModelPricingDefaults.
+type ImportModelPricingDefaultsParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// SyncModelPricingDefaultsParams defines parameters for SyncModelPricingDefaults.
+type SyncModelPricingDefaultsParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelPricingParams defines parameters for DeleteModelPricing.
+type DeleteModelPricingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelPricingParams defines parameters for UpdateModelPricing.
+type UpdateModelPricingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RestoreModelPricingParams defines parameters for RestoreModelPricing.
+type RestoreModelPricingParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListProvidersParams defines parameters for ListProviders.
 type ListProvidersParams struct {
 	// Limit At most this many. Without it, all.
@@ -2230,6 +2644,15 @@ type ReorderModelMappingsJSONRequestBody = ModelMappingReorder
 
 // UpdateModelMappingJSONRequestBody defines body for UpdateModelMapping for application/json ContentType.
 type UpdateModelMappingJSONRequestBody = ModelMappingUpdate
+
+// CreateModelPricingJSONRequestBody defines body for CreateModelPricing for application/json ContentType.
+type CreateModelPricingJSONRequestBody = ModelPricingCreate
+
+// ImportModelPricingDefaultsJSONRequestBody defines body for ImportModelPricingDefaults for application/json ContentType.
+type ImportModelPricingDefaultsJSONRequestBody = ModelPricingImport
+
+// UpdateModelPricingJSONRequestBody defines body for UpdateModelPricing for application/json ContentType.
+type UpdateModelPricingJSONRequestBody = ModelPricingUpdate
 
 // CreateProviderJSONRequestBody defines body for CreateProvider for application/json ContentType.
 type CreateProviderJSONRequestBody = ProviderCreate

@@ -78,10 +78,13 @@ func (op operation) checkParams(c echo.Context) error {
 	for _, p := range op.params {
 		value := c.Param(p.Name)
 		if p.In == openapi3.ParameterInQuery {
+			value = c.QueryParam(p.Name)
+			if p.Required && value == "" {
+				return &tenant.Error{Kind: tenant.KindInvalid, Code: "missing_field", Param: p.Name, Message: "missing field `" + p.Name + "`"}
+			}
 			if !c.QueryParams().Has(p.Name) {
 				continue
 			}
-			value = c.QueryParam(p.Name)
 		}
 		switch schema := p.Schema.Value; {
 		case schema.Format == "uuid":

@@ -42,3 +42,5 @@ func isAfter(id, other uuid.UUID) bool { return bytes.Compare(id[:], other[:]) >
 func providerID(p tenant.Provider) uuid.UUID { return p.ID }
 func mappingID(m tenant.Mapping) uuid.UUID   { return m.ID }
 func apiKeyID(k tenant.APIKey) uuid.UUID     { return k.ID }
+
+func priceEntryID(e tenant.PriceEntry) uuid.UUID { return e.ID }

@@ -88,6 +88,7 @@ func (a *api) everything(t *testing.T) foreign {
 	f := foreign{"providers": a.provider(t, "Theirs", "m")}
 	f["model-mappings"] = a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
+	f["model-pricing"] = a.price(t, with(price("m", 1), fields{"effective_from": farFuture})).id(t)
 	return f
 }
 
@@ -104,6 +105,8 @@ var matrixBodies = map[string]string{
 	"createModelMapping":   `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
 	"reorderModelMappings": `{"entries":[{"id":"%s","priority":1}]}`,
 	"explainRequest":       `{"model":"m","api_key_id":"%s"}`,
+	"createModelPricing":   `{"model_pattern":"m","input_cost_per_million_tokens":1,"output_cost_per_million_tokens":1,"provider_id":"%s"}`,
+	"updateModelPricing":   `{}`,
 }
 
 // leaks calls every operation that takes an id with the id of another organization
@@ -121,7 +124,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 	for _, op := range operations(t) {
 		id := theirs.idFor(op.path)
 		switch op.id {
-		case "createModelMapping":
+		case "createModelMapping", "createModelPricing":
 			id = theirs["providers"]
 		case "explainRequest":
 			id = theirs["api-keys"]
@@ -148,7 +151,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, pricesPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}
@@ -162,7 +165,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 // that stays green without the wall is no test.
 func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"providers", "model_mappings", "api_keys"} {
+	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_pricing"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			a := setupAlone(t)

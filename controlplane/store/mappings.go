@@ -23,7 +23,7 @@ const selectMapping = `
 	       m.cooldown_rate_limited_secs, m.cooldown_overloaded_secs,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
 	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note, m.revision,
-	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
+	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode, p.model_provider,
 	       EXISTS (SELECT FROM model_mappings e
 	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
 	                 AND e.model_alias = m.upstream_model AND e.enabled)
@@ -37,23 +37,39 @@ func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
 		&cooldown.FailureThreshold, &cooldown.WindowSecs, &cooldown.FirstSecs, &cooldown.MaxSecs, &cooldown.RateLimitedSecs, &cooldown.OverloadedSecs,
 		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote, &m.Revision,
 		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled, &p.Health.Status, &p.EnforceHealthCheck,
-		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ModelEnabled)
+		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ProviderFamily, &around.ModelEnabled)
 	around.ProviderServing = p.Serving()
 	return m, err
 }
 
 func getMapping(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.Mapping, error) {
-	m, err := collectOne(ctx, tx, scanMapping, selectMapping+` WHERE m.id = $1`, id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return m, tenant.MappingNotFound(id)
+	list, err := collectMappings(ctx, tx, selectMapping+` WHERE m.id = $1`, id)
+	switch {
+	case err != nil:
+		return tenant.Mapping{}, err
+	case len(list) == 0:
+		return tenant.Mapping{}, tenant.MappingNotFound(id)
 	}
-	return m, err
+	return list[0], nil
+}
+
+// collectMappings reads mappings with what their use costs.
+func collectMappings(ctx context.Context, tx pgx.Tx, query string, args ...any) ([]tenant.Mapping, error) {
+	list, err := collect(ctx, tx, scanMapping, query, args...)
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	book, err := priceBook(ctx, tx)
+	for i, m := range list {
+		list[i].Around.Pricing = book.For(m.ProviderID, m.Around.ProviderFamily, m.Around.ProviderBillingMode, m.UpstreamModel)
+	}
+	return list, err
 }
 
 // List returns every mapping.
 func (s Mappings) List(ctx context.Context, by tenant.Principal) (list []tenant.Mapping, err error) {
 	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
-		list, err = collect(ctx, tx, scanMapping, selectMapping+` ORDER BY m.id`)
+		list, err = collectMappings(ctx, tx, selectMapping+` ORDER BY m.id`)
 		return err
 	})
 	return list, err

@@ -189,7 +189,7 @@ func (s Providers) Mappings(ctx context.Context, by tenant.Principal, id uuid.UU
 		if _, err := getProvider(ctx, tx, id); err != nil {
 			return err
 		}
-		list, err = collect(ctx, tx, scanMapping, selectMapping+` WHERE m.provider_id = $1 ORDER BY m.id`, id)
+		list, err = collectMappings(ctx, tx, selectMapping+` WHERE m.provider_id = $1 ORDER BY m.id`, id)
 		return err
 	})
 	return list, err

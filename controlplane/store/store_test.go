@@ -39,6 +39,10 @@ func newProvider(name string, models ...string) tenant.ProviderCreate {
 		Name: &name, BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("sk-test"))}}
 }
 
+func newPrice(pattern, cost string) tenant.PriceCreate {
+	return tenant.PriceCreate{Pattern: pattern, PricePatch: tenant.PricePatch{CostsPatch: tenant.CostsPatch{Input: &cost, Output: &cost}}}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)
@@ -146,6 +150,25 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, _, err := db.Store.APIKeys().Rotate(ctx, p, id, tenant.KeyRotate{})
 			return err
 		},
+		"Prices.List":     func(p tenant.Principal) error { _, err := db.Store.Prices().List(ctx, p); return err },
+		"Prices.Archived": func(p tenant.Principal) error { _, err := db.Store.Prices().Archived(ctx, p); return err },
+		"Prices.History": func(p tenant.Principal) error {
+			_, err := db.Store.Prices().History(ctx, p, tenant.PriceRule{})
+			return err
+		},
+		"Prices.Get": func(p tenant.Principal) error { _, err := db.Store.Prices().Get(ctx, p, id); return err },
+		"Prices.Create": func(p tenant.Principal) error {
+			_, err := db.Store.Prices().Create(ctx, p, newPrice("m", "1"))
+			return err
+		},
+		"Prices.Update": func(p tenant.Principal) error {
+			_, err := db.Store.Prices().Update(ctx, p, id, tenant.PricePatch{})
+			return err
+		},
+		"Prices.Delete":  func(p tenant.Principal) error { _, err := db.Store.Prices().Delete(ctx, p, id); return err },
+		"Prices.Restore": func(p tenant.Principal) error { _, err := db.Store.Prices().Restore(ctx, p, id); return err },
+		"Prices.Import":  func(p tenant.Principal) error { _, err := db.Store.Prices().Import(ctx, p, nil, nil); return err },
+		"Prices.Sync":    func(p tenant.Principal) error { _, err := db.Store.Prices().Sync(ctx, p); return err },
 		"APIKeys.Revoke": func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
 	}
 	for name, call := range calls {

@@ -118,6 +118,8 @@ func explain(err error) error {
 		return tenant.ProviderNameTaken()
 	case "model_mappings_target":
 		return tenant.MappingExists()
+	case "model_pricing_instant":
+		return tenant.PriceInstantTaken()
 	case "organizations_name":
 		return tenant.Conflict("name", "An organization with this name already exists.")
 	}

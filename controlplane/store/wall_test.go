@@ -98,6 +98,9 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 	if _, _, err := db.Store.CreateServiceAccount(t.Context(), admin.OrganizationID, "terraform", tenant.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := db.Store.Prices().Create(t.Context(), admin, newPrice("m", "1")); err != nil {
+		t.Fatal(err)
+	}
 	caller := admin
 	caller.IdempotencyKey = "k"
 	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32)); err != nil {

@@ -49,8 +49,11 @@ type Surroundings struct {
 	ProviderEnabled  bool
 	ProviderServing  bool // Provider.Serving
 	ProviderTimeouts Timeouts
+	ProviderFamily   string
 	// ProviderBillingMode is the provider's Billing.Mode.
 	ProviderBillingMode string
+	// Pricing is the price of the upstream model on the provider.
+	Pricing Pricing
 	// ModelEnabled is whether the model's 1:1 enablement exists and is enabled.
 	ModelEnabled bool
 }

@@ -110,6 +110,18 @@ const (
 	RevokeAPIKey Operation = "revokeApiKey"
 	RotateAPIKey Operation = "rotateApiKey"
 
+	ListModelPricing           Operation = "listModelPricing"
+	CreateModelPricing         Operation = "createModelPricing"
+	UpdateModelPricing         Operation = "updateModelPricing"
+	DeleteModelPricing         Operation = "deleteModelPricing"
+	RestoreModelPricing        Operation = "restoreModelPricing"
+	GetModelPricingVersion     Operation = "getModelPricingVersion"
+	ListModelPricingHistory    Operation = "listModelPricingHistory"
+	ListArchivedModelPricing   Operation = "listArchivedModelPricing"
+	ListModelPricingDefaults   Operation = "listModelPricingDefaults"
+	ImportModelPricingDefaults Operation = "importModelPricingDefaults"
+	SyncModelPricingDefaults   Operation = "syncModelPricingDefaults"
+
 	ListAuditEvents Operation = "listAuditEvents"
 
 	ListRouteHealth  Operation = "listRouteHealth"
@@ -142,6 +154,18 @@ var permissions = map[Operation]Role{
 	UpdateAPIKey: RoleAdmin,
 	RevokeAPIKey: RoleAdmin,
 	RotateAPIKey: RoleAdmin,
+
+	ListModelPricing:           RoleAdmin,
+	CreateModelPricing:         RoleAdmin,
+	UpdateModelPricing:         RoleAdmin,
+	DeleteModelPricing:         RoleAdmin,
+	RestoreModelPricing:        RoleAdmin,
+	GetModelPricingVersion:     RoleAdmin,
+	ListModelPricingHistory:    RoleAdmin,
+	ListArchivedModelPricing:   RoleAdmin,
+	ListModelPricingDefaults:   RoleAdmin,
+	ImportModelPricingDefaults: RoleAdmin,
+	SyncModelPricingDefaults:   RoleAdmin,
 
 	ListAuditEvents: RoleAdmin,
 
