@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) { storetest.Main(m) }
 
 // latest is the newest step.
-const latest uint = 2
+const latest uint = 3
 
 func TestUpDownUp(t *testing.T) {
 	t.Parallel()

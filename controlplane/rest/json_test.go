@@ -66,17 +66,23 @@ func plainJSON(value any) any {
 
 // bodyTypes is what each operation's body is bound to.
 var bodyTypes = map[tenant.Operation]func() any{
-	tenant.CreateProvider:       func() any { return new(admin.CreateProviderJSONRequestBody) },
-	tenant.UpdateProvider:       func() any { return new(admin.UpdateProviderJSONRequestBody) },
-	tenant.CreateModelMapping:   func() any { return new(admin.CreateModelMappingJSONRequestBody) },
-	tenant.UpdateModelMapping:   func() any { return new(admin.UpdateModelMappingJSONRequestBody) },
-	tenant.ReorderModelMappings: func() any { return new(admin.ReorderModelMappingsJSONRequestBody) },
-	tenant.CreateAPIKey:         func() any { return new(admin.CreateApiKeyJSONRequestBody) },
-	tenant.UpdateAPIKey:         func() any { return new(admin.UpdateApiKeyJSONRequestBody) },
-	tenant.RotateAPIKey:         func() any { return new(admin.RotateApiKeyJSONRequestBody) },
-	tenant.ResetRouteHealth:     func() any { return new(admin.ResetRouteHealthJSONRequestBody) },
-	tenant.ExplainRequest:       func() any { return new(admin.ExplainRequestJSONRequestBody) },
-	tenant.ClassifyResult:       func() any { return new(admin.ClassifyResultJSONRequestBody) },
+	tenant.CreateProvider:            func() any { return new(admin.CreateProviderJSONRequestBody) },
+	tenant.UpdateProvider:            func() any { return new(admin.UpdateProviderJSONRequestBody) },
+	tenant.CreateModelMapping:        func() any { return new(admin.CreateModelMappingJSONRequestBody) },
+	tenant.UpdateModelMapping:        func() any { return new(admin.UpdateModelMappingJSONRequestBody) },
+	tenant.ReorderModelMappings:      func() any { return new(admin.ReorderModelMappingsJSONRequestBody) },
+	tenant.CreateAPIKey:              func() any { return new(admin.CreateApiKeyJSONRequestBody) },
+	tenant.UpdateAPIKey:              func() any { return new(admin.UpdateApiKeyJSONRequestBody) },
+	tenant.RotateAPIKey:              func() any { return new(admin.RotateApiKeyJSONRequestBody) },
+	tenant.ResetRouteHealth:          func() any { return new(admin.ResetRouteHealthJSONRequestBody) },
+	tenant.ExplainRequest:            func() any { return new(admin.ExplainRequestJSONRequestBody) },
+	tenant.ClassifyResult:            func() any { return new(admin.ClassifyResultJSONRequestBody) },
+	tenant.CreateModelAccess:         func() any { return new(admin.CreateModelAccessJSONRequestBody) },
+	tenant.UpdateModelAccess:         func() any { return new(admin.UpdateModelAccessJSONRequestBody) },
+	tenant.CreateModelRouteGroup:     func() any { return new(admin.CreateModelRouteGroupJSONRequestBody) },
+	tenant.UpdateModelRouteGroup:     func() any { return new(admin.UpdateModelRouteGroupJSONRequestBody) },
+	tenant.AddModelRouteGroupMembers: func() any { return new(admin.AddModelRouteGroupMembersJSONRequestBody) },
+	tenant.UpdateGovernanceConfig:    func() any { return new(admin.UpdateGovernanceConfigJSONRequestBody) },
 }
 
 // FuzzBody holds the document against the generated types: what fits a request body
@@ -103,6 +109,7 @@ func FuzzBody(f *testing.F) {
 		`{"provider_id":"` + id + `","model_alias":"a","upstream_model":"b","source":null,"priority":-1}`, `{"priority":99999999999999999999}`,
 		`{"name":"x","model_provider":"openai","base_url":"u","credentials":{},"models":["m"],"settings":[1]}`,
 		`{"request_timeout_secs":null,"settings":{"a":{}},"credentials":null}`,
+		`{"name":"x","scope_type":"user","scope_id":null,"policy_type":"allowlist","targets":[{"kind":"provider","provider_id":"` + id + `"},null]}`,
 		`{"status":200,"headers":{"A":"1","a":"2"},"body":"x","phase":"stream"}`, `{"status":200,"headers":{"A":null}}`, `{"status":200,"headers":null}`,
 		`{"model":"m","api_key_id":"` + id + `","endpoint":"messages","stream":true,"answers":[{"position":1,"status":429,"headers":{"A":"1"}},{"provider_id":"` + id + `","upstream_model":"m","cause":"timeout"},null]}`} {
 		f.Add([]byte(seed))

@@ -118,6 +118,8 @@ func explain(err error) error {
 		return tenant.ProviderNameTaken()
 	case "model_mappings_target":
 		return tenant.MappingExists()
+	case "model_route_groups_name":
+		return tenant.RouteGroupNameTaken()
 	case "organizations_name":
 		return tenant.Conflict("name", "An organization with this name already exists.")
 	}
