@@ -228,6 +228,25 @@ type ClientInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
 	ExplainRequest(ctx context.Context, body ExplainRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetGovernanceConfig Read the governance configuration
+	//
+	// Corresponds with GET /api/llm-gateway/admin/governance-config (the `GetGovernanceConfig` operationId).
+	GetGovernanceConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateGovernanceConfigWithBody Change the governance configuration
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+	UpdateGovernanceConfigWithBody(ctx context.Context, params *UpdateGovernanceConfigParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateGovernanceConfig Change the governance configuration
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+	UpdateGovernanceConfig(ctx context.Context, params *UpdateGovernanceConfigParams, body UpdateGovernanceConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRouteHealth See which targets cool down
 	//
 	// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -254,6 +273,53 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
 	ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListModelAccess List the model access policies
+	//
+	// A caller may call what no denylist of its own names, and, where any allowlist is for it, what at least one of them names.
+	// Where none is for it, `default_model_access` of the governance configuration decides. Policies are checked for every
+	// target of a route; one that the caller may not use is skipped. The nodes apply a change within two seconds.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-access (the `ListModelAccess` operationId).
+	ListModelAccess(ctx context.Context, params *ListModelAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModelAccessWithBody Create a model access policy
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+	CreateModelAccessWithBody(ctx context.Context, params *CreateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModelAccess Create a model access policy
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+	CreateModelAccess(ctx context.Context, params *CreateModelAccessParams, body CreateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteModelAccess Delete a model access policy
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-access/{id} (the `DeleteModelAccess` operationId).
+	DeleteModelAccess(ctx context.Context, id Id, params *DeleteModelAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModelAccess Read a model access policy
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-access/{id} (the `GetModelAccess` operationId).
+	GetModelAccess(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateModelAccessWithBody Change a model access policy
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+	UpdateModelAccessWithBody(ctx context.Context, id Id, params *UpdateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateModelAccess Change a model access policy
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+	UpdateModelAccess(ctx context.Context, id Id, params *UpdateModelAccessParams, body UpdateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListModelMappings List the model mappings
 	//
@@ -445,6 +511,78 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
 	RestoreModelPricing(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListModelRouteGroups List the model route groups
+	//
+	// A group is a named set of whole routes, which a model access policy targets as one. It grants nothing by itself. A route may
+	// be in several groups; deleting it takes it out of them, and renaming it carries them along.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-route-groups (the `ListModelRouteGroups` operationId).
+	ListModelRouteGroups(ctx context.Context, params *ListModelRouteGroupsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModelRouteGroupWithBody Create a model route group
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+	CreateModelRouteGroupWithBody(ctx context.Context, params *CreateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateModelRouteGroup Create a model route group
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+	CreateModelRouteGroup(ctx context.Context, params *CreateModelRouteGroupParams, body CreateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteModelRouteGroup Delete a model route group
+	//
+	// A group that a model access policy targets is not deleted, unless `force` is set. The policies then keep the target, which
+	// matches nothing any more: an allowlist does not become wider.
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id} (the `DeleteModelRouteGroup` operationId).
+	DeleteModelRouteGroup(ctx context.Context, id Id, params *DeleteModelRouteGroupParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetModelRouteGroup Read a model route group
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-route-groups/{id} (the `GetModelRouteGroup` operationId).
+	GetModelRouteGroup(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateModelRouteGroupWithBody Change a model route group
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+	UpdateModelRouteGroupWithBody(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateModelRouteGroup Change a model route group
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+	UpdateModelRouteGroup(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, body UpdateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddModelRouteGroupMembersWithBody Add routes to a model route group
+	//
+	// Routes that are in it already stay where they are.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+	AddModelRouteGroupMembersWithBody(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddModelRouteGroupMembers Add routes to a model route group
+	//
+	// Routes that are in it already stay where they are.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+	AddModelRouteGroupMembers(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, body AddModelRouteGroupMembersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveModelRouteGroupMember Take a route out of a model route group
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias} (the `RemoveModelRouteGroupMember` operationId).
+	RemoveModelRouteGroupMember(ctx context.Context, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProviderCatalog What is known of each vendor
 	//
@@ -815,6 +953,55 @@ func (c *Client) ExplainRequest(ctx context.Context, body ExplainRequestJSONRequ
 	return c.Client.Do(req)
 }
 
+// GetGovernanceConfig Read the governance configuration
+//
+// Corresponds with GET /api/llm-gateway/admin/governance-config (the `GetGovernanceConfig` operationId).
+func (c *Client) GetGovernanceConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetGovernanceConfigRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateGovernanceConfigWithBody Change the governance configuration
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+func (c *Client) UpdateGovernanceConfigWithBody(ctx context.Context, params *UpdateGovernanceConfigParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateGovernanceConfigRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateGovernanceConfig Change the governance configuration
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+func (c *Client) UpdateGovernanceConfig(ctx context.Context, params *UpdateGovernanceConfigParams, body UpdateGovernanceConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateGovernanceConfigRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRouteHealth See which targets cool down
 //
 // Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -862,6 +1049,123 @@ func (c *Client) ResetRouteHealthWithBody(ctx context.Context, providerId openap
 // Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
 func (c *Client) ResetRouteHealth(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResetRouteHealthRequest(c.Server, providerId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListModelAccess List the model access policies
+//
+// A caller may call what no denylist of its own names, and, where any allowlist is for it, what at least one of them names.
+// Where none is for it, `default_model_access` of the governance configuration decides. Policies are checked for every
+// target of a route; one that the caller may not use is skipped. The nodes apply a change within two seconds.
+//
+// Corresponds with GET /api/llm-gateway/admin/model-access (the `ListModelAccess` operationId).
+func (c *Client) ListModelAccess(ctx context.Context, params *ListModelAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelAccessRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModelAccessWithBody Create a model access policy
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+func (c *Client) CreateModelAccessWithBody(ctx context.Context, params *CreateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelAccessRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModelAccess Create a model access policy
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+func (c *Client) CreateModelAccess(ctx context.Context, params *CreateModelAccessParams, body CreateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelAccessRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteModelAccess Delete a model access policy
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-access/{id} (the `DeleteModelAccess` operationId).
+func (c *Client) DeleteModelAccess(ctx context.Context, id Id, params *DeleteModelAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteModelAccessRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModelAccess Read a model access policy
+//
+// Corresponds with GET /api/llm-gateway/admin/model-access/{id} (the `GetModelAccess` operationId).
+func (c *Client) GetModelAccess(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModelAccessRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateModelAccessWithBody Change a model access policy
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+func (c *Client) UpdateModelAccessWithBody(ctx context.Context, id Id, params *UpdateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelAccessRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateModelAccess Change a model access policy
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+func (c *Client) UpdateModelAccess(ctx context.Context, id Id, params *UpdateModelAccessParams, body UpdateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelAccessRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1283,6 +1587,178 @@ func (c *Client) UpdateModelPricing(ctx context.Context, id Id, params *UpdateMo
 // Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
 func (c *Client) RestoreModelPricing(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRestoreModelPricingRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListModelRouteGroups List the model route groups
+//
+// A group is a named set of whole routes, which a model access policy targets as one. It grants nothing by itself. A route may
+// be in several groups; deleting it takes it out of them, and renaming it carries them along.
+//
+// Corresponds with GET /api/llm-gateway/admin/model-route-groups (the `ListModelRouteGroups` operationId).
+func (c *Client) ListModelRouteGroups(ctx context.Context, params *ListModelRouteGroupsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListModelRouteGroupsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModelRouteGroupWithBody Create a model route group
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+func (c *Client) CreateModelRouteGroupWithBody(ctx context.Context, params *CreateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelRouteGroupRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateModelRouteGroup Create a model route group
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+func (c *Client) CreateModelRouteGroup(ctx context.Context, params *CreateModelRouteGroupParams, body CreateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateModelRouteGroupRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteModelRouteGroup Delete a model route group
+//
+// A group that a model access policy targets is not deleted, unless `force` is set. The policies then keep the target, which
+// matches nothing any more: an allowlist does not become wider.
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id} (the `DeleteModelRouteGroup` operationId).
+func (c *Client) DeleteModelRouteGroup(ctx context.Context, id Id, params *DeleteModelRouteGroupParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteModelRouteGroupRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetModelRouteGroup Read a model route group
+//
+// Corresponds with GET /api/llm-gateway/admin/model-route-groups/{id} (the `GetModelRouteGroup` operationId).
+func (c *Client) GetModelRouteGroup(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetModelRouteGroupRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateModelRouteGroupWithBody Change a model route group
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+func (c *Client) UpdateModelRouteGroupWithBody(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelRouteGroupRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateModelRouteGroup Change a model route group
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+func (c *Client) UpdateModelRouteGroup(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, body UpdateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateModelRouteGroupRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddModelRouteGroupMembersWithBody Add routes to a model route group
+//
+// Routes that are in it already stay where they are.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+func (c *Client) AddModelRouteGroupMembersWithBody(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddModelRouteGroupMembersRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddModelRouteGroupMembers Add routes to a model route group
+//
+// Routes that are in it already stay where they are.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+func (c *Client) AddModelRouteGroupMembers(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, body AddModelRouteGroupMembersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddModelRouteGroupMembersRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveModelRouteGroupMember Take a route out of a model route group
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias} (the `RemoveModelRouteGroupMember` operationId).
+func (c *Client) RemoveModelRouteGroupMember(ctx context.Context, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveModelRouteGroupMemberRequest(c.Server, id, alias, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2004,6 +2480,88 @@ func NewExplainRequestRequestWithBody(server string, contentType string, body io
 	return req, nil
 }
 
+// NewGetGovernanceConfigRequest constructs an http.Request for the GetGovernanceConfig method
+func NewGetGovernanceConfigRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/governance-config")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateGovernanceConfigRequest calls the generic UpdateGovernanceConfig builder with application/json body
+func NewUpdateGovernanceConfigRequest(server string, params *UpdateGovernanceConfigParams, body UpdateGovernanceConfigJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateGovernanceConfigRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewUpdateGovernanceConfigRequestWithBody constructs an http.Request for the UpdateGovernanceConfig method, with any body, and a specified content type
+func NewUpdateGovernanceConfigRequestWithBody(server string, params *UpdateGovernanceConfigParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/governance-config")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListRouteHealthRequest constructs an http.Request for the ListRouteHealth method
 func NewListRouteHealthRequest(server string) (*http.Request, error) {
 	var err error
@@ -2086,6 +2644,272 @@ func NewResetRouteHealthRequestWithBody(server string, providerId openapi_types.
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListModelAccessRequest constructs an http.Request for the ListModelAccess method
+func NewListModelAccessRequest(server string, params *ListModelAccessParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-access")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateModelAccessRequest calls the generic CreateModelAccess builder with application/json body
+func NewCreateModelAccessRequest(server string, params *CreateModelAccessParams, body CreateModelAccessJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateModelAccessRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateModelAccessRequestWithBody constructs an http.Request for the CreateModelAccess method, with any body, and a specified content type
+func NewCreateModelAccessRequestWithBody(server string, params *CreateModelAccessParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-access")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteModelAccessRequest constructs an http.Request for the DeleteModelAccess method
+func NewDeleteModelAccessRequest(server string, id Id, params *DeleteModelAccessParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-access/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetModelAccessRequest constructs an http.Request for the GetModelAccess method
+func NewGetModelAccessRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-access/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateModelAccessRequest calls the generic UpdateModelAccess builder with application/json body
+func NewUpdateModelAccessRequest(server string, id Id, params *UpdateModelAccessParams, body UpdateModelAccessJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateModelAccessRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateModelAccessRequestWithBody constructs an http.Request for the UpdateModelAccess method, with any body, and a specified content type
+func NewUpdateModelAccessRequestWithBody(server string, id Id, params *UpdateModelAccessParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-access/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
 		}
 
 	}
@@ -2966,6 +3790,417 @@ func NewRestoreModelPricingRequest(server string, id Id, params *RestoreModelPri
 	return req, nil
 }
 
+// NewListModelRouteGroupsRequest constructs an http.Request for the ListModelRouteGroups method
+func NewListModelRouteGroupsRequest(server string, params *ListModelRouteGroupsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateModelRouteGroupRequest calls the generic CreateModelRouteGroup builder with application/json body
+func NewCreateModelRouteGroupRequest(server string, params *CreateModelRouteGroupParams, body CreateModelRouteGroupJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateModelRouteGroupRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateModelRouteGroupRequestWithBody constructs an http.Request for the CreateModelRouteGroup method, with any body, and a specified content type
+func NewCreateModelRouteGroupRequestWithBody(server string, params *CreateModelRouteGroupParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteModelRouteGroupRequest constructs an http.Request for the DeleteModelRouteGroup method
+func NewDeleteModelRouteGroupRequest(server string, id Id, params *DeleteModelRouteGroupParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Force != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "force", *params.Force, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetModelRouteGroupRequest constructs an http.Request for the GetModelRouteGroup method
+func NewGetModelRouteGroupRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateModelRouteGroupRequest calls the generic UpdateModelRouteGroup builder with application/json body
+func NewUpdateModelRouteGroupRequest(server string, id Id, params *UpdateModelRouteGroupParams, body UpdateModelRouteGroupJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateModelRouteGroupRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateModelRouteGroupRequestWithBody constructs an http.Request for the UpdateModelRouteGroup method, with any body, and a specified content type
+func NewUpdateModelRouteGroupRequestWithBody(server string, id Id, params *UpdateModelRouteGroupParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewAddModelRouteGroupMembersRequest calls the generic AddModelRouteGroupMembers builder with application/json body
+func NewAddModelRouteGroupMembersRequest(server string, id Id, params *AddModelRouteGroupMembersParams, body AddModelRouteGroupMembersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddModelRouteGroupMembersRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewAddModelRouteGroupMembersRequestWithBody constructs an http.Request for the AddModelRouteGroupMembers method, with any body, and a specified content type
+func NewAddModelRouteGroupMembersRequestWithBody(server string, id Id, params *AddModelRouteGroupMembersParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups/%s/members", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRemoveModelRouteGroupMemberRequest constructs an http.Request for the RemoveModelRouteGroupMember method
+func NewRemoveModelRouteGroupMemberRequest(server string, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "alias", alias, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/model-route-groups/%s/members/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetProviderCatalogRequest constructs an http.Request for the GetProviderCatalog method
 func NewGetProviderCatalogRequest(server string) (*http.Request, error) {
 	var err error
@@ -3561,6 +4796,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/explain (the `ExplainRequest` operationId).
 	ExplainRequestWithResponse(ctx context.Context, body ExplainRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*ExplainRequestResponse, error)
 
+	// GetGovernanceConfigWithResponse Read the governance configuration
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/governance-config (the `GetGovernanceConfig` operationId).
+	GetGovernanceConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetGovernanceConfigResponse, error)
+
+	// UpdateGovernanceConfigWithBodyWithResponse Change the governance configuration
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+	UpdateGovernanceConfigWithBodyWithResponse(ctx context.Context, params *UpdateGovernanceConfigParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateGovernanceConfigResponse, error)
+
+	// UpdateGovernanceConfigWithResponse Change the governance configuration
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+	UpdateGovernanceConfigWithResponse(ctx context.Context, params *UpdateGovernanceConfigParams, body UpdateGovernanceConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateGovernanceConfigResponse, error)
+
 	// ListRouteHealthWithResponse See which targets cool down
 	//
 	// Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -3589,6 +4845,59 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset (the `ResetRouteHealth` operationId).
 	ResetRouteHealthWithResponse(ctx context.Context, providerId openapi_types.UUID, params *ResetRouteHealthParams, body ResetRouteHealthJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetRouteHealthResponse, error)
+
+	// ListModelAccessWithResponse List the model access policies
+	//
+	// A caller may call what no denylist of its own names, and, where any allowlist is for it, what at least one of them names.
+	// Where none is for it, `default_model_access` of the governance configuration decides. Policies are checked for every
+	// target of a route; one that the caller may not use is skipped. The nodes apply a change within two seconds.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-access (the `ListModelAccess` operationId).
+	ListModelAccessWithResponse(ctx context.Context, params *ListModelAccessParams, reqEditors ...RequestEditorFn) (*ListModelAccessResponse, error)
+
+	// CreateModelAccessWithBodyWithResponse Create a model access policy
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+	CreateModelAccessWithBodyWithResponse(ctx context.Context, params *CreateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelAccessResponse, error)
+
+	// CreateModelAccessWithResponse Create a model access policy
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+	CreateModelAccessWithResponse(ctx context.Context, params *CreateModelAccessParams, body CreateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelAccessResponse, error)
+
+	// DeleteModelAccessWithResponse Delete a model access policy
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-access/{id} (the `DeleteModelAccess` operationId).
+	DeleteModelAccessWithResponse(ctx context.Context, id Id, params *DeleteModelAccessParams, reqEditors ...RequestEditorFn) (*DeleteModelAccessResponse, error)
+
+	// GetModelAccessWithResponse Read a model access policy
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-access/{id} (the `GetModelAccess` operationId).
+	GetModelAccessWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetModelAccessResponse, error)
+
+	// UpdateModelAccessWithBodyWithResponse Change a model access policy
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+	UpdateModelAccessWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelAccessResponse, error)
+
+	// UpdateModelAccessWithResponse Change a model access policy
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+	UpdateModelAccessWithResponse(ctx context.Context, id Id, params *UpdateModelAccessParams, body UpdateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelAccessResponse, error)
 
 	// ListModelMappingsWithResponse List the model mappings
 	//
@@ -3802,6 +5111,86 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/model-pricing/{id}/restore (the `RestoreModelPricing` operationId).
 	RestoreModelPricingWithResponse(ctx context.Context, id Id, params *RestoreModelPricingParams, reqEditors ...RequestEditorFn) (*RestoreModelPricingResponse, error)
+
+	// ListModelRouteGroupsWithResponse List the model route groups
+	//
+	// A group is a named set of whole routes, which a model access policy targets as one. It grants nothing by itself. A route may
+	// be in several groups; deleting it takes it out of them, and renaming it carries them along.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-route-groups (the `ListModelRouteGroups` operationId).
+	ListModelRouteGroupsWithResponse(ctx context.Context, params *ListModelRouteGroupsParams, reqEditors ...RequestEditorFn) (*ListModelRouteGroupsResponse, error)
+
+	// CreateModelRouteGroupWithBodyWithResponse Create a model route group
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+	CreateModelRouteGroupWithBodyWithResponse(ctx context.Context, params *CreateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelRouteGroupResponse, error)
+
+	// CreateModelRouteGroupWithResponse Create a model route group
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+	CreateModelRouteGroupWithResponse(ctx context.Context, params *CreateModelRouteGroupParams, body CreateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelRouteGroupResponse, error)
+
+	// DeleteModelRouteGroupWithResponse Delete a model route group
+	//
+	// A group that a model access policy targets is not deleted, unless `force` is set. The policies then keep the target, which
+	// matches nothing any more: an allowlist does not become wider.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id} (the `DeleteModelRouteGroup` operationId).
+	DeleteModelRouteGroupWithResponse(ctx context.Context, id Id, params *DeleteModelRouteGroupParams, reqEditors ...RequestEditorFn) (*DeleteModelRouteGroupResponse, error)
+
+	// GetModelRouteGroupWithResponse Read a model route group
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/model-route-groups/{id} (the `GetModelRouteGroup` operationId).
+	GetModelRouteGroupWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetModelRouteGroupResponse, error)
+
+	// UpdateModelRouteGroupWithBodyWithResponse Change a model route group
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+	UpdateModelRouteGroupWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelRouteGroupResponse, error)
+
+	// UpdateModelRouteGroupWithResponse Change a model route group
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+	UpdateModelRouteGroupWithResponse(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, body UpdateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelRouteGroupResponse, error)
+
+	// AddModelRouteGroupMembersWithBodyWithResponse Add routes to a model route group
+	//
+	// Routes that are in it already stay where they are.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+	AddModelRouteGroupMembersWithBodyWithResponse(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddModelRouteGroupMembersResponse, error)
+
+	// AddModelRouteGroupMembersWithResponse Add routes to a model route group
+	//
+	// Routes that are in it already stay where they are.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+	AddModelRouteGroupMembersWithResponse(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, body AddModelRouteGroupMembersJSONRequestBody, reqEditors ...RequestEditorFn) (*AddModelRouteGroupMembersResponse, error)
+
+	// RemoveModelRouteGroupMemberWithResponse Take a route out of a model route group
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias} (the `RemoveModelRouteGroupMember` operationId).
+	RemoveModelRouteGroupMemberWithResponse(ctx context.Context, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveModelRouteGroupMemberResponse, error)
 
 	// GetProviderCatalogWithResponse What is known of each vendor
 	//
@@ -4770,6 +6159,186 @@ func (r ExplainRequestResponse) ContentType() string {
 	return ""
 }
 
+// GetGovernanceConfigResponse200Headers the declared response headers of an HTTP 200 response for GetGovernanceConfig
+type GetGovernanceConfigResponse200Headers struct {
+	ETag string
+}
+
+// GetGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for GetGovernanceConfig
+type GetGovernanceConfigResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetGovernanceConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *GovernanceConfig
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetGovernanceConfigResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetGovernanceConfigResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetGovernanceConfigResponse) GetJSON200() *GovernanceConfig {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetGovernanceConfigResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetGovernanceConfigResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetGovernanceConfigResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetGovernanceConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetGovernanceConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetGovernanceConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetGovernanceConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateGovernanceConfigResponse200Headers the declared response headers of an HTTP 200 response for UpdateGovernanceConfig
+type UpdateGovernanceConfigResponse200Headers struct {
+	ETag string
+}
+
+// UpdateGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for UpdateGovernanceConfig
+type UpdateGovernanceConfigResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type UpdateGovernanceConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *GovernanceConfig
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateGovernanceConfigResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *UpdateGovernanceConfigResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON200() *GovernanceConfig {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateGovernanceConfigResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateGovernanceConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateGovernanceConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateGovernanceConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateGovernanceConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ListRouteHealth
 type ListRouteHealthResponse401Headers struct {
 	WWWAuthenticate *string
@@ -4951,6 +6520,498 @@ func (r ResetRouteHealthResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ResetRouteHealthResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListModelAccessResponse200Headers the declared response headers of an HTTP 200 response for ListModelAccess
+type ListModelAccessResponse200Headers struct {
+	Link *string
+}
+
+// ListModelAccessResponse401Headers the declared response headers of an HTTP 401 response for ListModelAccess
+type ListModelAccessResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListModelAccessResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ModelAccessPolicy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelAccessResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListModelAccessResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListModelAccessResponse) GetJSON200() *[]ModelAccessPolicy {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListModelAccessResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListModelAccessResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListModelAccessResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListModelAccessResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListModelAccessResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListModelAccessResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListModelAccessResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListModelAccessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateModelAccessResponse200Headers the declared response headers of an HTTP 200 response for CreateModelAccess
+type CreateModelAccessResponse200Headers struct {
+	ETag string
+}
+
+// CreateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for CreateModelAccess
+type CreateModelAccessResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type CreateModelAccessResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelAccessPolicy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateModelAccessResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *CreateModelAccessResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateModelAccessResponse) GetJSON200() *ModelAccessPolicy {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateModelAccessResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateModelAccessResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateModelAccessResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r CreateModelAccessResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateModelAccessResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateModelAccessResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r CreateModelAccessResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateModelAccessResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateModelAccessResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateModelAccessResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateModelAccessResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateModelAccessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteModelAccessResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelAccess
+type DeleteModelAccessResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type DeleteModelAccessResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteModelAccessResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteModelAccessResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteModelAccessResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteModelAccessResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteModelAccessResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteModelAccessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetModelAccessResponse200Headers the declared response headers of an HTTP 200 response for GetModelAccess
+type GetModelAccessResponse200Headers struct {
+	ETag string
+}
+
+// GetModelAccessResponse401Headers the declared response headers of an HTTP 401 response for GetModelAccess
+type GetModelAccessResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetModelAccessResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelAccessPolicy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetModelAccessResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetModelAccessResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetModelAccessResponse) GetJSON200() *ModelAccessPolicy {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetModelAccessResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetModelAccessResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetModelAccessResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetModelAccessResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetModelAccessResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetModelAccessResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetModelAccessResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetModelAccessResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetModelAccessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateModelAccessResponse200Headers the declared response headers of an HTTP 200 response for UpdateModelAccess
+type UpdateModelAccessResponse200Headers struct {
+	ETag string
+}
+
+// UpdateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelAccess
+type UpdateModelAccessResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type UpdateModelAccessResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelAccessPolicy
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateModelAccessResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *UpdateModelAccessResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON200() *ModelAccessPolicy {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateModelAccessResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateModelAccessResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateModelAccessResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateModelAccessResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateModelAccessResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6590,6 +8651,699 @@ func (r RestoreModelPricingResponse) ContentType() string {
 	return ""
 }
 
+// ListModelRouteGroupsResponse200Headers the declared response headers of an HTTP 200 response for ListModelRouteGroups
+type ListModelRouteGroupsResponse200Headers struct {
+	Link *string
+}
+
+// ListModelRouteGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListModelRouteGroups
+type ListModelRouteGroupsResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListModelRouteGroupsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ModelRouteGroup
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelRouteGroupsResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListModelRouteGroupsResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListModelRouteGroupsResponse) GetJSON200() *[]ModelRouteGroup {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListModelRouteGroupsResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListModelRouteGroupsResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListModelRouteGroupsResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListModelRouteGroupsResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListModelRouteGroupsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListModelRouteGroupsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListModelRouteGroupsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListModelRouteGroupsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateModelRouteGroupResponse200Headers the declared response headers of an HTTP 200 response for CreateModelRouteGroup
+type CreateModelRouteGroupResponse200Headers struct {
+	ETag string
+}
+
+// CreateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateModelRouteGroup
+type CreateModelRouteGroupResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type CreateModelRouteGroupResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelRouteGroup
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateModelRouteGroupResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *CreateModelRouteGroupResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON200() *ModelRouteGroup {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateModelRouteGroupResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateModelRouteGroupResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateModelRouteGroupResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateModelRouteGroupResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateModelRouteGroupResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelRouteGroup
+type DeleteModelRouteGroupResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type DeleteModelRouteGroupResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteModelRouteGroupResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteModelRouteGroupResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteModelRouteGroupResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteModelRouteGroupResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteModelRouteGroupResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteModelRouteGroupResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetModelRouteGroupResponse200Headers the declared response headers of an HTTP 200 response for GetModelRouteGroup
+type GetModelRouteGroupResponse200Headers struct {
+	ETag string
+}
+
+// GetModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for GetModelRouteGroup
+type GetModelRouteGroupResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetModelRouteGroupResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelRouteGroup
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetModelRouteGroupResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetModelRouteGroupResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetModelRouteGroupResponse) GetJSON200() *ModelRouteGroup {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetModelRouteGroupResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetModelRouteGroupResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetModelRouteGroupResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetModelRouteGroupResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetModelRouteGroupResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetModelRouteGroupResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetModelRouteGroupResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetModelRouteGroupResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetModelRouteGroupResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateModelRouteGroupResponse200Headers the declared response headers of an HTTP 200 response for UpdateModelRouteGroup
+type UpdateModelRouteGroupResponse200Headers struct {
+	ETag string
+}
+
+// UpdateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelRouteGroup
+type UpdateModelRouteGroupResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type UpdateModelRouteGroupResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelRouteGroup
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateModelRouteGroupResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *UpdateModelRouteGroupResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON200() *ModelRouteGroup {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateModelRouteGroupResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateModelRouteGroupResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateModelRouteGroupResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateModelRouteGroupResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateModelRouteGroupResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddModelRouteGroupMembersResponse200Headers the declared response headers of an HTTP 200 response for AddModelRouteGroupMembers
+type AddModelRouteGroupMembersResponse200Headers struct {
+	ETag string
+}
+
+// AddModelRouteGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddModelRouteGroupMembers
+type AddModelRouteGroupMembersResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type AddModelRouteGroupMembersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ModelRouteGroup
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *AddModelRouteGroupMembersResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *AddModelRouteGroupMembersResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON200() *ModelRouteGroup {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r AddModelRouteGroupMembersResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r AddModelRouteGroupMembersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddModelRouteGroupMembersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddModelRouteGroupMembersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddModelRouteGroupMembersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RemoveModelRouteGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveModelRouteGroupMember
+type RemoveModelRouteGroupMemberResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type RemoveModelRouteGroupMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *RemoveModelRouteGroupMemberResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RemoveModelRouteGroupMemberResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveModelRouteGroupMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveModelRouteGroupMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveModelRouteGroupMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveModelRouteGroupMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetProviderCatalogResponse401Headers the declared response headers of an HTTP 401 response for GetProviderCatalog
 type GetProviderCatalogResponse401Headers struct {
 	WWWAuthenticate *string
@@ -7555,6 +10309,45 @@ func (c *ClientWithResponses) ExplainRequestWithResponse(ctx context.Context, bo
 	return ParseExplainRequestResponse(rsp)
 }
 
+// GetGovernanceConfigWithResponse Read the governance configuration
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/governance-config (the `GetGovernanceConfig` operationId).
+func (c *ClientWithResponses) GetGovernanceConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetGovernanceConfigResponse, error) {
+	rsp, err := c.GetGovernanceConfig(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetGovernanceConfigResponse(rsp)
+}
+
+// UpdateGovernanceConfigWithBodyWithResponse Change the governance configuration
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+func (c *ClientWithResponses) UpdateGovernanceConfigWithBodyWithResponse(ctx context.Context, params *UpdateGovernanceConfigParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateGovernanceConfigResponse, error) {
+	rsp, err := c.UpdateGovernanceConfigWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateGovernanceConfigResponse(rsp)
+}
+
+// UpdateGovernanceConfigWithResponse Change the governance configuration
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/governance-config (the `UpdateGovernanceConfig` operationId).
+func (c *ClientWithResponses) UpdateGovernanceConfigWithResponse(ctx context.Context, params *UpdateGovernanceConfigParams, body UpdateGovernanceConfigJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateGovernanceConfigResponse, error) {
+	rsp, err := c.UpdateGovernanceConfig(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateGovernanceConfigResponse(rsp)
+}
+
 // ListRouteHealthWithResponse See which targets cool down
 //
 // Every health record of the organization that has a history, as the nodes see it. Health belongs to a provider and
@@ -7600,6 +10393,101 @@ func (c *ClientWithResponses) ResetRouteHealthWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseResetRouteHealthResponse(rsp)
+}
+
+// ListModelAccessWithResponse List the model access policies
+//
+// A caller may call what no denylist of its own names, and, where any allowlist is for it, what at least one of them names.
+// Where none is for it, `default_model_access` of the governance configuration decides. Policies are checked for every
+// target of a route; one that the caller may not use is skipped. The nodes apply a change within two seconds.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-access (the `ListModelAccess` operationId).
+func (c *ClientWithResponses) ListModelAccessWithResponse(ctx context.Context, params *ListModelAccessParams, reqEditors ...RequestEditorFn) (*ListModelAccessResponse, error) {
+	rsp, err := c.ListModelAccess(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListModelAccessResponse(rsp)
+}
+
+// CreateModelAccessWithBodyWithResponse Create a model access policy
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+func (c *ClientWithResponses) CreateModelAccessWithBodyWithResponse(ctx context.Context, params *CreateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelAccessResponse, error) {
+	rsp, err := c.CreateModelAccessWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModelAccessResponse(rsp)
+}
+
+// CreateModelAccessWithResponse Create a model access policy
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-access (the `CreateModelAccess` operationId).
+func (c *ClientWithResponses) CreateModelAccessWithResponse(ctx context.Context, params *CreateModelAccessParams, body CreateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelAccessResponse, error) {
+	rsp, err := c.CreateModelAccess(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModelAccessResponse(rsp)
+}
+
+// DeleteModelAccessWithResponse Delete a model access policy
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-access/{id} (the `DeleteModelAccess` operationId).
+func (c *ClientWithResponses) DeleteModelAccessWithResponse(ctx context.Context, id Id, params *DeleteModelAccessParams, reqEditors ...RequestEditorFn) (*DeleteModelAccessResponse, error) {
+	rsp, err := c.DeleteModelAccess(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteModelAccessResponse(rsp)
+}
+
+// GetModelAccessWithResponse Read a model access policy
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-access/{id} (the `GetModelAccess` operationId).
+func (c *ClientWithResponses) GetModelAccessWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetModelAccessResponse, error) {
+	rsp, err := c.GetModelAccess(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModelAccessResponse(rsp)
+}
+
+// UpdateModelAccessWithBodyWithResponse Change a model access policy
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+func (c *ClientWithResponses) UpdateModelAccessWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelAccessParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelAccessResponse, error) {
+	rsp, err := c.UpdateModelAccessWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateModelAccessResponse(rsp)
+}
+
+// UpdateModelAccessWithResponse Change a model access policy
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-access/{id} (the `UpdateModelAccess` operationId).
+func (c *ClientWithResponses) UpdateModelAccessWithResponse(ctx context.Context, id Id, params *UpdateModelAccessParams, body UpdateModelAccessJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelAccessResponse, error) {
+	rsp, err := c.UpdateModelAccess(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateModelAccessResponse(rsp)
 }
 
 // ListModelMappingsWithResponse List the model mappings
@@ -7951,6 +10839,146 @@ func (c *ClientWithResponses) RestoreModelPricingWithResponse(ctx context.Contex
 		return nil, err
 	}
 	return ParseRestoreModelPricingResponse(rsp)
+}
+
+// ListModelRouteGroupsWithResponse List the model route groups
+//
+// A group is a named set of whole routes, which a model access policy targets as one. It grants nothing by itself. A route may
+// be in several groups; deleting it takes it out of them, and renaming it carries them along.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-route-groups (the `ListModelRouteGroups` operationId).
+func (c *ClientWithResponses) ListModelRouteGroupsWithResponse(ctx context.Context, params *ListModelRouteGroupsParams, reqEditors ...RequestEditorFn) (*ListModelRouteGroupsResponse, error) {
+	rsp, err := c.ListModelRouteGroups(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListModelRouteGroupsResponse(rsp)
+}
+
+// CreateModelRouteGroupWithBodyWithResponse Create a model route group
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+func (c *ClientWithResponses) CreateModelRouteGroupWithBodyWithResponse(ctx context.Context, params *CreateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateModelRouteGroupResponse, error) {
+	rsp, err := c.CreateModelRouteGroupWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModelRouteGroupResponse(rsp)
+}
+
+// CreateModelRouteGroupWithResponse Create a model route group
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups (the `CreateModelRouteGroup` operationId).
+func (c *ClientWithResponses) CreateModelRouteGroupWithResponse(ctx context.Context, params *CreateModelRouteGroupParams, body CreateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateModelRouteGroupResponse, error) {
+	rsp, err := c.CreateModelRouteGroup(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateModelRouteGroupResponse(rsp)
+}
+
+// DeleteModelRouteGroupWithResponse Delete a model route group
+//
+// A group that a model access policy targets is not deleted, unless `force` is set. The policies then keep the target, which
+// matches nothing any more: an allowlist does not become wider.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id} (the `DeleteModelRouteGroup` operationId).
+func (c *ClientWithResponses) DeleteModelRouteGroupWithResponse(ctx context.Context, id Id, params *DeleteModelRouteGroupParams, reqEditors ...RequestEditorFn) (*DeleteModelRouteGroupResponse, error) {
+	rsp, err := c.DeleteModelRouteGroup(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteModelRouteGroupResponse(rsp)
+}
+
+// GetModelRouteGroupWithResponse Read a model route group
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/model-route-groups/{id} (the `GetModelRouteGroup` operationId).
+func (c *ClientWithResponses) GetModelRouteGroupWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetModelRouteGroupResponse, error) {
+	rsp, err := c.GetModelRouteGroup(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetModelRouteGroupResponse(rsp)
+}
+
+// UpdateModelRouteGroupWithBodyWithResponse Change a model route group
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+func (c *ClientWithResponses) UpdateModelRouteGroupWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelRouteGroupResponse, error) {
+	rsp, err := c.UpdateModelRouteGroupWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateModelRouteGroupResponse(rsp)
+}
+
+// UpdateModelRouteGroupWithResponse Change a model route group
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/model-route-groups/{id} (the `UpdateModelRouteGroup` operationId).
+func (c *ClientWithResponses) UpdateModelRouteGroupWithResponse(ctx context.Context, id Id, params *UpdateModelRouteGroupParams, body UpdateModelRouteGroupJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateModelRouteGroupResponse, error) {
+	rsp, err := c.UpdateModelRouteGroup(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateModelRouteGroupResponse(rsp)
+}
+
+// AddModelRouteGroupMembersWithBodyWithResponse Add routes to a model route group
+//
+// Routes that are in it already stay where they are.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+func (c *ClientWithResponses) AddModelRouteGroupMembersWithBodyWithResponse(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddModelRouteGroupMembersResponse, error) {
+	rsp, err := c.AddModelRouteGroupMembersWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddModelRouteGroupMembersResponse(rsp)
+}
+
+// AddModelRouteGroupMembersWithResponse Add routes to a model route group
+//
+// Routes that are in it already stay where they are.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/model-route-groups/{id}/members (the `AddModelRouteGroupMembers` operationId).
+func (c *ClientWithResponses) AddModelRouteGroupMembersWithResponse(ctx context.Context, id Id, params *AddModelRouteGroupMembersParams, body AddModelRouteGroupMembersJSONRequestBody, reqEditors ...RequestEditorFn) (*AddModelRouteGroupMembersResponse, error) {
+	rsp, err := c.AddModelRouteGroupMembers(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddModelRouteGroupMembersResponse(rsp)
+}
+
+// RemoveModelRouteGroupMemberWithResponse Take a route out of a model route group
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias} (the `RemoveModelRouteGroupMember` operationId).
+func (c *ClientWithResponses) RemoveModelRouteGroupMemberWithResponse(ctx context.Context, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveModelRouteGroupMemberResponse, error) {
+	rsp, err := c.RemoveModelRouteGroupMember(ctx, id, alias, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveModelRouteGroupMemberResponse(rsp)
 }
 
 // GetProviderCatalogWithResponse What is known of each vendor
@@ -8913,6 +11941,174 @@ func ParseExplainRequestResponse(rsp *http.Response) (*ExplainRequestResponse, e
 	return response, nil
 }
 
+// ParseGetGovernanceConfigResponse parses an HTTP response from a GetGovernanceConfigWithResponse call
+func ParseGetGovernanceConfigResponse(rsp *http.Response) (*GetGovernanceConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetGovernanceConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest GovernanceConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetGovernanceConfigResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers GetGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateGovernanceConfigResponse parses an HTTP response from a UpdateGovernanceConfigWithResponse call
+func ParseUpdateGovernanceConfigResponse(rsp *http.Response) (*UpdateGovernanceConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateGovernanceConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest GovernanceConfig
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateGovernanceConfigResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers UpdateGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListRouteHealthResponse parses an HTTP response from a ListRouteHealthWithResponse call
 func ParseListRouteHealthResponse(rsp *http.Response) (*ListRouteHealthResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9069,6 +12265,465 @@ func ParseResetRouteHealthResponse(rsp *http.Response) (*ResetRouteHealthRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ResetRouteHealthResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListModelAccessResponse parses an HTTP response from a ListModelAccessWithResponse call
+func ParseListModelAccessResponse(rsp *http.Response) (*ListModelAccessResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListModelAccessResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ModelAccessPolicy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelAccessResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListModelAccessResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateModelAccessResponse parses an HTTP response from a CreateModelAccessWithResponse call
+func ParseCreateModelAccessResponse(rsp *http.Response) (*CreateModelAccessResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateModelAccessResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelAccessPolicy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateModelAccessResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers CreateModelAccessResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteModelAccessResponse parses an HTTP response from a DeleteModelAccessWithResponse call
+func ParseDeleteModelAccessResponse(rsp *http.Response) (*DeleteModelAccessResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteModelAccessResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteModelAccessResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetModelAccessResponse parses an HTTP response from a GetModelAccessWithResponse call
+func ParseGetModelAccessResponse(rsp *http.Response) (*GetModelAccessResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetModelAccessResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelAccessPolicy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetModelAccessResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers GetModelAccessResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateModelAccessResponse parses an HTTP response from a UpdateModelAccessWithResponse call
+func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateModelAccessResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelAccessPolicy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateModelAccessResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers UpdateModelAccessResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -10566,6 +14221,651 @@ func ParseRestoreModelPricingResponse(rsp *http.Response) (*RestoreModelPricingR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RestoreModelPricingResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListModelRouteGroupsResponse parses an HTTP response from a ListModelRouteGroupsWithResponse call
+func ParseListModelRouteGroupsResponse(rsp *http.Response) (*ListModelRouteGroupsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListModelRouteGroupsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ModelRouteGroup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelRouteGroupsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListModelRouteGroupsResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateModelRouteGroupResponse parses an HTTP response from a CreateModelRouteGroupWithResponse call
+func ParseCreateModelRouteGroupResponse(rsp *http.Response) (*CreateModelRouteGroupResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateModelRouteGroupResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelRouteGroup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateModelRouteGroupResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers CreateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteModelRouteGroupResponse parses an HTTP response from a DeleteModelRouteGroupWithResponse call
+func ParseDeleteModelRouteGroupResponse(rsp *http.Response) (*DeleteModelRouteGroupResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteModelRouteGroupResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetModelRouteGroupResponse parses an HTTP response from a GetModelRouteGroupWithResponse call
+func ParseGetModelRouteGroupResponse(rsp *http.Response) (*GetModelRouteGroupResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetModelRouteGroupResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelRouteGroup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetModelRouteGroupResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers GetModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateModelRouteGroupResponse parses an HTTP response from a UpdateModelRouteGroupWithResponse call
+func ParseUpdateModelRouteGroupResponse(rsp *http.Response) (*UpdateModelRouteGroupResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateModelRouteGroupResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelRouteGroup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateModelRouteGroupResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers UpdateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAddModelRouteGroupMembersResponse parses an HTTP response from a AddModelRouteGroupMembersWithResponse call
+func ParseAddModelRouteGroupMembersResponse(rsp *http.Response) (*AddModelRouteGroupMembersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddModelRouteGroupMembersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ModelRouteGroup
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers AddModelRouteGroupMembersResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers AddModelRouteGroupMembersResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveModelRouteGroupMemberResponse parses an HTTP response from a RemoveModelRouteGroupMemberWithResponse call
+func ParseRemoveModelRouteGroupMemberResponse(rsp *http.Response) (*RemoveModelRouteGroupMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveModelRouteGroupMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers RemoveModelRouteGroupMemberResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -44,12 +44,33 @@ type ServerInterface interface {
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx echo.Context) error
+	// GetGovernanceConfig Read the governance configuration
+	// (GET /api/llm-gateway/admin/governance-config)
+	GetGovernanceConfig(ctx echo.Context) error
+	// UpdateGovernanceConfig Change the governance configuration
+	// (PUT /api/llm-gateway/admin/governance-config)
+	UpdateGovernanceConfig(ctx echo.Context, params UpdateGovernanceConfigParams) error
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx echo.Context) error
 	// ResetRouteHealth End a cooldown on every node
 	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
 	ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID, params ResetRouteHealthParams) error
+	// ListModelAccess List the model access policies
+	// (GET /api/llm-gateway/admin/model-access)
+	ListModelAccess(ctx echo.Context, params ListModelAccessParams) error
+	// CreateModelAccess Create a model access policy
+	// (POST /api/llm-gateway/admin/model-access)
+	CreateModelAccess(ctx echo.Context, params CreateModelAccessParams) error
+	// DeleteModelAccess Delete a model access policy
+	// (DELETE /api/llm-gateway/admin/model-access/{id})
+	DeleteModelAccess(ctx echo.Context, id Id, params DeleteModelAccessParams) error
+	// GetModelAccess Read a model access policy
+	// (GET /api/llm-gateway/admin/model-access/{id})
+	GetModelAccess(ctx echo.Context, id Id) error
+	// UpdateModelAccess Change a model access policy
+	// (PUT /api/llm-gateway/admin/model-access/{id})
+	UpdateModelAccess(ctx echo.Context, id Id, params UpdateModelAccessParams) error
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx echo.Context, params ListModelMappingsParams) error
@@ -101,6 +122,27 @@ type ServerInterface interface {
 	// RestoreModelPricing Bring an archived rule back
 	// (POST /api/llm-gateway/admin/model-pricing/{id}/restore)
 	RestoreModelPricing(ctx echo.Context, id Id, params RestoreModelPricingParams) error
+	// ListModelRouteGroups List the model route groups
+	// (GET /api/llm-gateway/admin/model-route-groups)
+	ListModelRouteGroups(ctx echo.Context, params ListModelRouteGroupsParams) error
+	// CreateModelRouteGroup Create a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups)
+	CreateModelRouteGroup(ctx echo.Context, params CreateModelRouteGroupParams) error
+	// DeleteModelRouteGroup Delete a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id})
+	DeleteModelRouteGroup(ctx echo.Context, id Id, params DeleteModelRouteGroupParams) error
+	// GetModelRouteGroup Read a model route group
+	// (GET /api/llm-gateway/admin/model-route-groups/{id})
+	GetModelRouteGroup(ctx echo.Context, id Id) error
+	// UpdateModelRouteGroup Change a model route group
+	// (PUT /api/llm-gateway/admin/model-route-groups/{id})
+	UpdateModelRouteGroup(ctx echo.Context, id Id, params UpdateModelRouteGroupParams) error
+	// AddModelRouteGroupMembers Add routes to a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups/{id}/members)
+	AddModelRouteGroupMembers(ctx echo.Context, id Id, params AddModelRouteGroupMembersParams) error
+	// RemoveModelRouteGroupMember Take a route out of a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias})
+	RemoveModelRouteGroupMember(ctx echo.Context, id Id, alias Alias, params RemoveModelRouteGroupMemberParams) error
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx echo.Context) error
@@ -374,6 +416,44 @@ func (w *ServerInterfaceWrapper) ExplainRequest(ctx echo.Context) error {
 	return err
 }
 
+// GetGovernanceConfig converts echo context to params.
+func (w *ServerInterfaceWrapper) GetGovernanceConfig(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetGovernanceConfig(ctx)
+	return err
+}
+
+// UpdateGovernanceConfig converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateGovernanceConfig(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateGovernanceConfigParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateGovernanceConfig(ctx, params)
+	return err
+}
+
 // ListRouteHealth converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRouteHealth(ctx echo.Context) error {
 	var err error
@@ -416,6 +496,148 @@ func (w *ServerInterfaceWrapper) ResetRouteHealth(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ResetRouteHealth(ctx, providerId, params)
+	return err
+}
+
+// ListModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelAccess(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelAccessParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelAccess(ctx, params)
+	return err
+}
+
+// CreateModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateModelAccess(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelAccessParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateModelAccess(ctx, params)
+	return err
+}
+
+// DeleteModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteModelAccess(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelAccessParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteModelAccess(ctx, id, params)
+	return err
+}
+
+// GetModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) GetModelAccess(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetModelAccess(ctx, id)
+	return err
+}
+
+// UpdateModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateModelAccess(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelAccessParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateModelAccess(ctx, id, params)
 	return err
 }
 
@@ -865,6 +1087,234 @@ func (w *ServerInterfaceWrapper) RestoreModelPricing(ctx echo.Context) error {
 	return err
 }
 
+// ListModelRouteGroups converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelRouteGroups(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelRouteGroupsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelRouteGroups(ctx, params)
+	return err
+}
+
+// CreateModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateModelRouteGroup(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelRouteGroupParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateModelRouteGroup(ctx, params)
+	return err
+}
+
+// DeleteModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteModelRouteGroup(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelRouteGroupParams
+	// ------------- Optional query parameter "force" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "force", ctx.QueryParams(), &params.Force, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter force: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteModelRouteGroup(ctx, id, params)
+	return err
+}
+
+// GetModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) GetModelRouteGroup(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetModelRouteGroup(ctx, id)
+	return err
+}
+
+// UpdateModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateModelRouteGroup(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelRouteGroupParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateModelRouteGroup(ctx, id, params)
+	return err
+}
+
+// AddModelRouteGroupMembers converts echo context to params.
+func (w *ServerInterfaceWrapper) AddModelRouteGroupMembers(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddModelRouteGroupMembersParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AddModelRouteGroupMembers(ctx, id, params)
+	return err
+}
+
+// RemoveModelRouteGroupMember converts echo context to params.
+func (w *ServerInterfaceWrapper) RemoveModelRouteGroupMember(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RemoveModelRouteGroupMemberParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RemoveModelRouteGroupMember(ctx, id, alias, params)
+	return err
+}
+
 // GetProviderCatalog converts echo context to params.
 func (w *ServerInterfaceWrapper) GetProviderCatalog(ctx echo.Context) error {
 	var err error
@@ -1117,6 +1567,20 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.DeleteModelMapping, options.OperationMiddlewares["deleteModelMapping"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.GetModelMapping, options.OperationMiddlewares["getModelMapping"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.UpdateModelMapping, options.OperationMiddlewares["updateModelMapping"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.ListModelAccess, options.OperationMiddlewares["listModelAccess"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.CreateModelAccess, options.OperationMiddlewares["createModelAccess"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.DeleteModelAccess, options.OperationMiddlewares["deleteModelAccess"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.GetModelAccess, options.OperationMiddlewares["getModelAccess"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.UpdateModelAccess, options.OperationMiddlewares["updateModelAccess"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-route-groups", wrapper.ListModelRouteGroups, options.OperationMiddlewares["listModelRouteGroups"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-route-groups", wrapper.CreateModelRouteGroup, options.OperationMiddlewares["createModelRouteGroup"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id", wrapper.DeleteModelRouteGroup, options.OperationMiddlewares["deleteModelRouteGroup"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id", wrapper.GetModelRouteGroup, options.OperationMiddlewares["getModelRouteGroup"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id", wrapper.UpdateModelRouteGroup, options.OperationMiddlewares["updateModelRouteGroup"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id/members", wrapper.AddModelRouteGroupMembers, options.OperationMiddlewares["addModelRouteGroupMembers"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id/members/:alias", wrapper.RemoveModelRouteGroupMember, options.OperationMiddlewares["removeModelRouteGroupMember"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/governance-config", wrapper.GetGovernanceConfig, options.OperationMiddlewares["getGovernanceConfig"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/governance-config", wrapper.UpdateGovernanceConfig, options.OperationMiddlewares["updateGovernanceConfig"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/api-keys", wrapper.ListApiKeys, options.OperationMiddlewares["listApiKeys"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/api-keys", wrapper.CreateApiKey, options.OperationMiddlewares["createApiKey"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/api-keys/:id", wrapper.RevokeApiKey, options.OperationMiddlewares["revokeApiKey"]...)
@@ -2253,6 +2717,212 @@ func (response ExplainRequest500JSONResponse) VisitExplainRequestResponse(w http
 	return err
 }
 
+type GetGovernanceConfigRequestObject struct {
+}
+
+type GetGovernanceConfigResponseObject interface {
+	VisitGetGovernanceConfigResponse(w http.ResponseWriter) error
+}
+
+type GetGovernanceConfig200ResponseHeaders struct {
+	ETag string
+}
+
+type GetGovernanceConfig200JSONResponse struct {
+	Body    GovernanceConfig
+	Headers GetGovernanceConfig200ResponseHeaders
+}
+
+func (response GetGovernanceConfig200JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfig401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetGovernanceConfig401JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfig403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetGovernanceConfig403JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfig500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetGovernanceConfig500JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfigRequestObject struct {
+	Params UpdateGovernanceConfigParams
+	Body   *UpdateGovernanceConfigJSONRequestBody
+}
+
+type UpdateGovernanceConfigResponseObject interface {
+	VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error
+}
+
+type UpdateGovernanceConfig200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateGovernanceConfig200JSONResponse struct {
+	Body    GovernanceConfig
+	Headers UpdateGovernanceConfig200ResponseHeaders
+}
+
+func (response UpdateGovernanceConfig200JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateGovernanceConfig400JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateGovernanceConfig401JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateGovernanceConfig403JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateGovernanceConfig412JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateGovernanceConfig413JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateGovernanceConfig422JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateGovernanceConfig500JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRouteHealthRequestObject struct {
 }
 
@@ -2482,6 +3152,617 @@ func (response ResetRouteHealth503JSONResponse) VisitResetRouteHealthResponse(w 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccessRequestObject struct {
+	Params ListModelAccessParams
+}
+
+type ListModelAccessResponseObject interface {
+	VisitListModelAccessResponse(w http.ResponseWriter) error
+}
+
+type ListModelAccess200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelAccess200JSONResponse struct {
+	Body    []ModelAccessPolicy
+	Headers ListModelAccess200ResponseHeaders
+}
+
+func (response ListModelAccess200JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelAccess400JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelAccess401JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelAccess403JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelAccess500JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccessRequestObject struct {
+	Params CreateModelAccessParams
+	Body   *CreateModelAccessJSONRequestBody
+}
+
+type CreateModelAccessResponseObject interface {
+	VisitCreateModelAccessResponse(w http.ResponseWriter) error
+}
+
+type CreateModelAccess200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelAccess200JSONResponse struct {
+	Body    ModelAccessPolicy
+	Headers CreateModelAccess200ResponseHeaders
+}
+
+func (response CreateModelAccess200JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateModelAccess400JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateModelAccess401JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateModelAccess403JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateModelAccess404JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateModelAccess409JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateModelAccess413JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateModelAccess422JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelAccess500JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccessRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteModelAccessParams
+}
+
+type DeleteModelAccessResponseObject interface {
+	VisitDeleteModelAccessResponse(w http.ResponseWriter) error
+}
+
+type DeleteModelAccess200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteModelAccess200JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteModelAccess400JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteModelAccess401JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteModelAccess403JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteModelAccess404JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelAccess412JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelAccess500JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccessRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelAccessResponseObject interface {
+	VisitGetModelAccessResponse(w http.ResponseWriter) error
+}
+
+type GetModelAccess200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelAccess200JSONResponse struct {
+	Body    ModelAccessPolicy
+	Headers GetModelAccess200ResponseHeaders
+}
+
+func (response GetModelAccess200JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetModelAccess400JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetModelAccess401JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetModelAccess403JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetModelAccess404JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelAccess500JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccessRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateModelAccessParams
+	Body   *UpdateModelAccessJSONRequestBody
+}
+
+type UpdateModelAccessResponseObject interface {
+	VisitUpdateModelAccessResponse(w http.ResponseWriter) error
+}
+
+type UpdateModelAccess200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelAccess200JSONResponse struct {
+	Body    ModelAccessPolicy
+	Headers UpdateModelAccess200ResponseHeaders
+}
+
+func (response UpdateModelAccess200JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateModelAccess400JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateModelAccess401JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateModelAccess403JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateModelAccess404JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateModelAccess409JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelAccess412JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateModelAccess413JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateModelAccess422JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelAccess500JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4461,6 +5742,875 @@ func (response RestoreModelPricing500JSONResponse) VisitRestoreModelPricingRespo
 	return err
 }
 
+type ListModelRouteGroupsRequestObject struct {
+	Params ListModelRouteGroupsParams
+}
+
+type ListModelRouteGroupsResponseObject interface {
+	VisitListModelRouteGroupsResponse(w http.ResponseWriter) error
+}
+
+type ListModelRouteGroups200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelRouteGroups200JSONResponse struct {
+	Body    []ModelRouteGroup
+	Headers ListModelRouteGroups200ResponseHeaders
+}
+
+func (response ListModelRouteGroups200JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelRouteGroups400JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelRouteGroups401JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelRouteGroups403JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelRouteGroups500JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroupRequestObject struct {
+	Params CreateModelRouteGroupParams
+	Body   *CreateModelRouteGroupJSONRequestBody
+}
+
+type CreateModelRouteGroupResponseObject interface {
+	VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type CreateModelRouteGroup200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelRouteGroup200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers CreateModelRouteGroup200ResponseHeaders
+}
+
+func (response CreateModelRouteGroup200JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateModelRouteGroup400JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateModelRouteGroup401JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateModelRouteGroup403JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateModelRouteGroup409JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateModelRouteGroup413JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateModelRouteGroup422JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelRouteGroup500JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroupRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteModelRouteGroupParams
+}
+
+type DeleteModelRouteGroupResponseObject interface {
+	VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type DeleteModelRouteGroup200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteModelRouteGroup200JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteModelRouteGroup400JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteModelRouteGroup401JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteModelRouteGroup403JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteModelRouteGroup404JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DeleteModelRouteGroup409JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelRouteGroup412JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelRouteGroup500JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroupRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelRouteGroupResponseObject interface {
+	VisitGetModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type GetModelRouteGroup200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelRouteGroup200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers GetModelRouteGroup200ResponseHeaders
+}
+
+func (response GetModelRouteGroup200JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetModelRouteGroup400JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetModelRouteGroup401JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetModelRouteGroup403JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetModelRouteGroup404JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelRouteGroup500JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroupRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateModelRouteGroupParams
+	Body   *UpdateModelRouteGroupJSONRequestBody
+}
+
+type UpdateModelRouteGroupResponseObject interface {
+	VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type UpdateModelRouteGroup200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelRouteGroup200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers UpdateModelRouteGroup200ResponseHeaders
+}
+
+func (response UpdateModelRouteGroup200JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateModelRouteGroup400JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateModelRouteGroup401JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateModelRouteGroup403JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateModelRouteGroup404JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateModelRouteGroup409JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelRouteGroup412JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateModelRouteGroup413JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateModelRouteGroup422JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelRouteGroup500JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembersRequestObject struct {
+	Id     Id `json:"id"`
+	Params AddModelRouteGroupMembersParams
+	Body   *AddModelRouteGroupMembersJSONRequestBody
+}
+
+type AddModelRouteGroupMembersResponseObject interface {
+	VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error
+}
+
+type AddModelRouteGroupMembers200ResponseHeaders struct {
+	ETag string
+}
+
+type AddModelRouteGroupMembers200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers AddModelRouteGroupMembers200ResponseHeaders
+}
+
+func (response AddModelRouteGroupMembers200JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response AddModelRouteGroupMembers400JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response AddModelRouteGroupMembers401JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response AddModelRouteGroupMembers403JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response AddModelRouteGroupMembers404JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers409JSONResponse struct{ ConflictJSONResponse }
+
+func (response AddModelRouteGroupMembers409JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response AddModelRouteGroupMembers413JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response AddModelRouteGroupMembers422JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers500JSONResponse struct{ InternalJSONResponse }
+
+func (response AddModelRouteGroupMembers500JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMemberRequestObject struct {
+	Id     Id    `json:"id"`
+	Alias  Alias `json:"alias"`
+	Params RemoveModelRouteGroupMemberParams
+}
+
+type RemoveModelRouteGroupMemberResponseObject interface {
+	VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error
+}
+
+type RemoveModelRouteGroupMember200JSONResponse struct{ DeletedJSONResponse }
+
+func (response RemoveModelRouteGroupMember200JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RemoveModelRouteGroupMember400JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response RemoveModelRouteGroupMember401JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response RemoveModelRouteGroupMember403JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RemoveModelRouteGroupMember404JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember412JSONResponse struct{ StaleJSONResponse }
+
+func (response RemoveModelRouteGroupMember412JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember500JSONResponse struct{ InternalJSONResponse }
+
+func (response RemoveModelRouteGroupMember500JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetProviderCatalogRequestObject struct {
 }
 
@@ -5367,12 +7517,33 @@ type StrictServerInterface interface {
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx context.Context, request ExplainRequestRequestObject) (ExplainRequestResponseObject, error)
+	// GetGovernanceConfig Read the governance configuration
+	// (GET /api/llm-gateway/admin/governance-config)
+	GetGovernanceConfig(ctx context.Context, request GetGovernanceConfigRequestObject) (GetGovernanceConfigResponseObject, error)
+	// UpdateGovernanceConfig Change the governance configuration
+	// (PUT /api/llm-gateway/admin/governance-config)
+	UpdateGovernanceConfig(ctx context.Context, request UpdateGovernanceConfigRequestObject) (UpdateGovernanceConfigResponseObject, error)
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx context.Context, request ListRouteHealthRequestObject) (ListRouteHealthResponseObject, error)
 	// ResetRouteHealth End a cooldown on every node
 	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
 	ResetRouteHealth(ctx context.Context, request ResetRouteHealthRequestObject) (ResetRouteHealthResponseObject, error)
+	// ListModelAccess List the model access policies
+	// (GET /api/llm-gateway/admin/model-access)
+	ListModelAccess(ctx context.Context, request ListModelAccessRequestObject) (ListModelAccessResponseObject, error)
+	// CreateModelAccess Create a model access policy
+	// (POST /api/llm-gateway/admin/model-access)
+	CreateModelAccess(ctx context.Context, request CreateModelAccessRequestObject) (CreateModelAccessResponseObject, error)
+	// DeleteModelAccess Delete a model access policy
+	// (DELETE /api/llm-gateway/admin/model-access/{id})
+	DeleteModelAccess(ctx context.Context, request DeleteModelAccessRequestObject) (DeleteModelAccessResponseObject, error)
+	// GetModelAccess Read a model access policy
+	// (GET /api/llm-gateway/admin/model-access/{id})
+	GetModelAccess(ctx context.Context, request GetModelAccessRequestObject) (GetModelAccessResponseObject, error)
+	// UpdateModelAccess Change a model access policy
+	// (PUT /api/llm-gateway/admin/model-access/{id})
+	UpdateModelAccess(ctx context.Context, request UpdateModelAccessRequestObject) (UpdateModelAccessResponseObject, error)
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx context.Context, request ListModelMappingsRequestObject) (ListModelMappingsResponseObject, error)
@@ -5424,6 +7595,27 @@ type StrictServerInterface interface {
 	// RestoreModelPricing Bring an archived rule back
 	// (POST /api/llm-gateway/admin/model-pricing/{id}/restore)
 	RestoreModelPricing(ctx context.Context, request RestoreModelPricingRequestObject) (RestoreModelPricingResponseObject, error)
+	// ListModelRouteGroups List the model route groups
+	// (GET /api/llm-gateway/admin/model-route-groups)
+	ListModelRouteGroups(ctx context.Context, request ListModelRouteGroupsRequestObject) (ListModelRouteGroupsResponseObject, error)
+	// CreateModelRouteGroup Create a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups)
+	CreateModelRouteGroup(ctx context.Context, request CreateModelRouteGroupRequestObject) (CreateModelRouteGroupResponseObject, error)
+	// DeleteModelRouteGroup Delete a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id})
+	DeleteModelRouteGroup(ctx context.Context, request DeleteModelRouteGroupRequestObject) (DeleteModelRouteGroupResponseObject, error)
+	// GetModelRouteGroup Read a model route group
+	// (GET /api/llm-gateway/admin/model-route-groups/{id})
+	GetModelRouteGroup(ctx context.Context, request GetModelRouteGroupRequestObject) (GetModelRouteGroupResponseObject, error)
+	// UpdateModelRouteGroup Change a model route group
+	// (PUT /api/llm-gateway/admin/model-route-groups/{id})
+	UpdateModelRouteGroup(ctx context.Context, request UpdateModelRouteGroupRequestObject) (UpdateModelRouteGroupResponseObject, error)
+	// AddModelRouteGroupMembers Add routes to a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups/{id}/members)
+	AddModelRouteGroupMembers(ctx context.Context, request AddModelRouteGroupMembersRequestObject) (AddModelRouteGroupMembersResponseObject, error)
+	// RemoveModelRouteGroupMember Take a route out of a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias})
+	RemoveModelRouteGroupMember(ctx context.Context, request RemoveModelRouteGroupMemberRequestObject) (RemoveModelRouteGroupMemberResponseObject, error)
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx context.Context, request GetProviderCatalogRequestObject) (GetProviderCatalogResponseObject, error)
@@ -5801,6 +7993,77 @@ func (sh *strictHandler) ExplainRequest(ctx echo.Context) error {
 	return nil
 }
 
+// GetGovernanceConfig operation middleware
+func (sh *strictHandler) GetGovernanceConfig(ctx echo.Context) error {
+	var request GetGovernanceConfigRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetGovernanceConfig(ctx.Request().Context(), request.(GetGovernanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetGovernanceConfig")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetGovernanceConfigResponseObject); ok {
+		return validResponse.VisitGetGovernanceConfigResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateGovernanceConfig operation middleware
+func (sh *strictHandler) UpdateGovernanceConfig(ctx echo.Context, params UpdateGovernanceConfigParams) error {
+	var request UpdateGovernanceConfigRequestObject
+
+	request.Params = params
+
+	var body UpdateGovernanceConfigJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateGovernanceConfig(ctx.Request().Context(), request.(UpdateGovernanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateGovernanceConfig")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateGovernanceConfigResponseObject); ok {
+		return validResponse.VisitUpdateGovernanceConfigResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ListRouteHealth operation middleware
 func (sh *strictHandler) ListRouteHealth(ctx echo.Context) error {
 	var request ListRouteHealthRequestObject
@@ -5867,6 +8130,179 @@ func (sh *strictHandler) ResetRouteHealth(ctx echo.Context, providerId openapi_t
 		return err
 	} else if validResponse, ok := response.(ResetRouteHealthResponseObject); ok {
 		return validResponse.VisitResetRouteHealthResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelAccess operation middleware
+func (sh *strictHandler) ListModelAccess(ctx echo.Context, params ListModelAccessParams) error {
+	var request ListModelAccessRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelAccess(ctx.Request().Context(), request.(ListModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelAccessResponseObject); ok {
+		return validResponse.VisitListModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateModelAccess operation middleware
+func (sh *strictHandler) CreateModelAccess(ctx echo.Context, params CreateModelAccessParams) error {
+	var request CreateModelAccessRequestObject
+
+	request.Params = params
+
+	var body CreateModelAccessJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModelAccess(ctx.Request().Context(), request.(CreateModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateModelAccessResponseObject); ok {
+		return validResponse.VisitCreateModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteModelAccess operation middleware
+func (sh *strictHandler) DeleteModelAccess(ctx echo.Context, id Id, params DeleteModelAccessParams) error {
+	var request DeleteModelAccessRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModelAccess(ctx.Request().Context(), request.(DeleteModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteModelAccessResponseObject); ok {
+		return validResponse.VisitDeleteModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetModelAccess operation middleware
+func (sh *strictHandler) GetModelAccess(ctx echo.Context, id Id) error {
+	var request GetModelAccessRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModelAccess(ctx.Request().Context(), request.(GetModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetModelAccessResponseObject); ok {
+		return validResponse.VisitGetModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateModelAccess operation middleware
+func (sh *strictHandler) UpdateModelAccess(ctx echo.Context, id Id, params UpdateModelAccessParams) error {
+	var request UpdateModelAccessRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateModelAccessJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateModelAccess(ctx.Request().Context(), request.(UpdateModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateModelAccessResponseObject); ok {
+		return validResponse.VisitUpdateModelAccessResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -6431,6 +8867,255 @@ func (sh *strictHandler) RestoreModelPricing(ctx echo.Context, id Id, params Res
 		return err
 	} else if validResponse, ok := response.(RestoreModelPricingResponseObject); ok {
 		return validResponse.VisitRestoreModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelRouteGroups operation middleware
+func (sh *strictHandler) ListModelRouteGroups(ctx echo.Context, params ListModelRouteGroupsParams) error {
+	var request ListModelRouteGroupsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelRouteGroups(ctx.Request().Context(), request.(ListModelRouteGroupsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelRouteGroups")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelRouteGroupsResponseObject); ok {
+		return validResponse.VisitListModelRouteGroupsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateModelRouteGroup operation middleware
+func (sh *strictHandler) CreateModelRouteGroup(ctx echo.Context, params CreateModelRouteGroupParams) error {
+	var request CreateModelRouteGroupRequestObject
+
+	request.Params = params
+
+	var body CreateModelRouteGroupJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModelRouteGroup(ctx.Request().Context(), request.(CreateModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateModelRouteGroupResponseObject); ok {
+		return validResponse.VisitCreateModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteModelRouteGroup operation middleware
+func (sh *strictHandler) DeleteModelRouteGroup(ctx echo.Context, id Id, params DeleteModelRouteGroupParams) error {
+	var request DeleteModelRouteGroupRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModelRouteGroup(ctx.Request().Context(), request.(DeleteModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteModelRouteGroupResponseObject); ok {
+		return validResponse.VisitDeleteModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetModelRouteGroup operation middleware
+func (sh *strictHandler) GetModelRouteGroup(ctx echo.Context, id Id) error {
+	var request GetModelRouteGroupRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModelRouteGroup(ctx.Request().Context(), request.(GetModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetModelRouteGroupResponseObject); ok {
+		return validResponse.VisitGetModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateModelRouteGroup operation middleware
+func (sh *strictHandler) UpdateModelRouteGroup(ctx echo.Context, id Id, params UpdateModelRouteGroupParams) error {
+	var request UpdateModelRouteGroupRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateModelRouteGroupJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateModelRouteGroup(ctx.Request().Context(), request.(UpdateModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateModelRouteGroupResponseObject); ok {
+		return validResponse.VisitUpdateModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AddModelRouteGroupMembers operation middleware
+func (sh *strictHandler) AddModelRouteGroupMembers(ctx echo.Context, id Id, params AddModelRouteGroupMembersParams) error {
+	var request AddModelRouteGroupMembersRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body AddModelRouteGroupMembersJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddModelRouteGroupMembers(ctx.Request().Context(), request.(AddModelRouteGroupMembersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddModelRouteGroupMembers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AddModelRouteGroupMembersResponseObject); ok {
+		return validResponse.VisitAddModelRouteGroupMembersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RemoveModelRouteGroupMember operation middleware
+func (sh *strictHandler) RemoveModelRouteGroupMember(ctx echo.Context, id Id, alias Alias, params RemoveModelRouteGroupMemberParams) error {
+	var request RemoveModelRouteGroupMemberRequestObject
+
+	request.Id = id
+	request.Alias = alias
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveModelRouteGroupMember(ctx.Request().Context(), request.(RemoveModelRouteGroupMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveModelRouteGroupMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RemoveModelRouteGroupMemberResponseObject); ok {
+		return validResponse.VisitRemoveModelRouteGroupMemberResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -248,6 +248,24 @@ func (e BillingReason) Valid() bool {
 	}
 }
 
+// Defines values for DefaultModelAccess.
+const (
+	DefaultModelAccessAllow DefaultModelAccess = "allow"
+	DefaultModelAccessDeny  DefaultModelAccess = "deny"
+)
+
+// Valid indicates whether the value is a known member of the DefaultModelAccess enum.
+func (e DefaultModelAccess) Valid() bool {
+	switch e {
+	case DefaultModelAccessAllow:
+		return true
+	case DefaultModelAccessDeny:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorErrorType.
 const (
 	ErrorErrorTypeAuthenticationError ErrorErrorType = "authentication_error"
@@ -572,6 +590,33 @@ func (e MappingSource) Valid() bool {
 	}
 }
 
+// Defines values for ModelAccessTargetKind.
+const (
+	ModelAccessTargetKindModel         ModelAccessTargetKind = "model"
+	ModelAccessTargetKindModelAlias    ModelAccessTargetKind = "model_alias"
+	ModelAccessTargetKindProvider      ModelAccessTargetKind = "provider"
+	ModelAccessTargetKindProviderModel ModelAccessTargetKind = "provider_model"
+	ModelAccessTargetKindRouteGroup    ModelAccessTargetKind = "route_group"
+)
+
+// Valid indicates whether the value is a known member of the ModelAccessTargetKind enum.
+func (e ModelAccessTargetKind) Valid() bool {
+	switch e {
+	case ModelAccessTargetKindModel:
+		return true
+	case ModelAccessTargetKindModelAlias:
+		return true
+	case ModelAccessTargetKindProvider:
+		return true
+	case ModelAccessTargetKindProviderModel:
+		return true
+	case ModelAccessTargetKindRouteGroup:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ModelPricingDeletedMode.
 const (
 	ModelPricingDeletedModeArchivedRule       ModelPricingDeletedMode = "archived_rule"
@@ -665,6 +710,24 @@ func (e ModelSyncMode) Valid() bool {
 	case ModelSyncModeFull:
 		return true
 	case ModelSyncModeOff:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PolicyType.
+const (
+	PolicyTypeAllowlist PolicyType = "allowlist"
+	PolicyTypeDenylist  PolicyType = "denylist"
+)
+
+// Valid indicates whether the value is a known member of the PolicyType enum.
+func (e PolicyType) Valid() bool {
+	switch e {
+	case PolicyTypeAllowlist:
+		return true
+	case PolicyTypeDenylist:
 		return true
 	default:
 		return false
@@ -845,6 +908,45 @@ func (e RouteHealthStatusState) Valid() bool {
 	}
 }
 
+// Defines values for ScopeType.
+const (
+	ScopeTypeAgent     ScopeType = "agent"
+	ScopeTypeApiKey    ScopeType = "api_key"
+	ScopeTypeGroup     ScopeType = "group"
+	ScopeTypeMcpServer ScopeType = "mcp_server"
+	ScopeTypeOrg       ScopeType = "org"
+	ScopeTypeProject   ScopeType = "project"
+	ScopeTypeRole      ScopeType = "role"
+	ScopeTypeTeam      ScopeType = "team"
+	ScopeTypeUser      ScopeType = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScopeType enum.
+func (e ScopeType) Valid() bool {
+	switch e {
+	case ScopeTypeAgent:
+		return true
+	case ScopeTypeApiKey:
+		return true
+	case ScopeTypeGroup:
+		return true
+	case ScopeTypeMcpServer:
+		return true
+	case ScopeTypeOrg:
+		return true
+	case ScopeTypeProject:
+		return true
+	case ScopeTypeRole:
+		return true
+	case ScopeTypeTeam:
+		return true
+	case ScopeTypeUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ServingStatus.
 const (
 	ServingStatusDisabled              ServingStatus = "disabled"
@@ -947,6 +1049,27 @@ func (e TokenErrorError) Valid() bool {
 	case TokenErrorErrorInvalidRequest:
 		return true
 	case TokenErrorErrorUnsupportedGrantType:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TrafficType.
+const (
+	TrafficTypeAll TrafficType = "all"
+	TrafficTypeLlm TrafficType = "llm"
+	TrafficTypeMcp TrafficType = "mcp"
+)
+
+// Valid indicates whether the value is a known member of the TrafficType enum.
+func (e TrafficType) Valid() bool {
+	switch e {
+	case TrafficTypeAll:
+		return true
+	case TrafficTypeLlm:
+		return true
+	case TrafficTypeMcp:
 		return true
 	default:
 		return false
@@ -1184,6 +1307,9 @@ type BillingReason string
 //
 // Example: Cheaper region
 type ChangeNote = string
+
+// DefaultModelAccess What a caller may call for whom no allowlist is.
+type DefaultModelAccess string
 
 // EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
 type EffectivePricing struct {
@@ -1433,6 +1559,30 @@ type Explanation struct {
 	Steps []ExplainStep `json:"steps"`
 }
 
+// GovernanceConfig defines model for GovernanceConfig.
+type GovernanceConfig struct {
+	// DefaultModelAccess What a caller may call for whom no allowlist is.
+	DefaultModelAccess DefaultModelAccess `json:"default_model_access"`
+
+	// RequirePricingForMappings Whether an enabled model mapping needs a price. It is stored only so far.
+	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
+
+	// RequireRoutingPolicy Whether callers may call routing policies only. It is stored only so far.
+	RequireRoutingPolicy bool `json:"require_routing_policy"`
+}
+
+// GovernanceConfigUpdate defines model for GovernanceConfigUpdate.
+type GovernanceConfigUpdate struct {
+	// DefaultModelAccess Unchanged where it is absent; `allow` until it is set.
+	DefaultModelAccess *DefaultModelAccess `json:"default_model_access,omitempty"`
+
+	// RequirePricingForMappings Default false, until it is set.
+	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
+
+	// RequireRoutingPolicy Unchanged where it is absent; false until it is set.
+	RequireRoutingPolicy *bool `json:"require_routing_policy,omitempty"`
+}
+
 // HealthKind What is noted of a target's health.
 type HealthKind string
 
@@ -1474,6 +1624,139 @@ type LongContextPricing struct {
 
 // MappingSource Whether the row enables a model of the provider's catalog or was defined by hand.
 type MappingSource string
+
+// ModelAccessPolicy defines model for ModelAccessPolicy.
+type ModelAccessPolicy struct {
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Enabled         bool                                  `json:"enabled"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// Name Example: Interns use small models
+	Name  string             `json:"name"`
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+	PolicyType PolicyType                            `json:"policy_type"`
+	ScopeId    nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue Example: interns
+	ScopeValue  nullable.Nullable[string] `json:"scope_value"`
+	Targets     []ModelAccessTarget       `json:"targets"`
+	TrafficType TrafficType               `json:"traffic_type"`
+	UpdatedAt   time.Time                 `json:"updated_at"`
+}
+
+// ModelAccessPolicyCreate defines model for ModelAccessPolicyCreate.
+type ModelAccessPolicyCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+
+	// Name At most 255 characters. A caller who is denied is told it.
+	Name string `json:"name"`
+
+	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+	PolicyType PolicyType `json:"policy_type"`
+
+	// ScopeId Whom it names need not exist.
+	ScopeId *openapi_types.UUID `json:"scope_id,omitempty"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue At most 255 characters.
+	ScopeValue *string `json:"scope_value,omitempty"`
+
+	// Targets One to 1000; their order is kept.
+	Targets *[]ModelAccessTarget `json:"targets,omitempty"`
+
+	// TrafficType Only `all` and `llm` have a say in the models that callers of this gateway may use.
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
+}
+
+// ModelAccessPolicyUpdate defines model for ModelAccessPolicyUpdate.
+type ModelAccessPolicyUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+	Name       *string     `json:"name,omitempty"`
+
+	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+	PolicyType *PolicyType `json:"policy_type,omitempty"`
+
+	// ScopeId Null clears it.
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id,omitempty"`
+
+	// ScopeType Another type clears the key of the type before, unless the same request has it.
+	ScopeType *ScopeType `json:"scope_type,omitempty"`
+
+	// ScopeValue Null clears it.
+	ScopeValue nullable.Nullable[string] `json:"scope_value,omitempty"`
+
+	// Targets Replaces them all.
+	Targets     *[]ModelAccessTarget `json:"targets,omitempty"`
+	TrafficType *TrafficType         `json:"traffic_type,omitempty"`
+}
+
+// ModelAccessTarget Only the kind's own fields are kept.
+type ModelAccessTarget struct {
+	// Alias May end in `*`, for all that begins so.
+	//
+	// Example: team-*
+	Alias   *string             `json:"alias,omitempty"`
+	GroupId *openapi_types.UUID `json:"group_id,omitempty"`
+
+	// Kind | Kind | Fields | Matches |
+	// |---|---|---|
+	// | `model_alias` | `alias` | the name in the request's `model` |
+	// | `model` | `model` | the upstream model, on any provider and by any name |
+	// | `provider` | `provider_id` | in an allowlist the provider's own `<provider>/<model>` addresses, in a denylist all that is routed there |
+	// | `provider_model` | `provider_id`, `model` | the route of that name, where it is served by the provider; in a denylist also the upstream model there, by any name |
+	// | `route_group` | `group_id` | the names of the routes in the group |
+	Kind ModelAccessTargetKind `json:"kind"`
+
+	// Model May end in `*`, for all that begins so.
+	//
+	// Example: gpt-5
+	Model *string `json:"model,omitempty"`
+
+	// ProviderId The provider need not exist.
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+}
+
+// ModelAccessTargetKind | Kind | Fields | Matches |
+// |---|---|---|
+// | `model_alias` | `alias` | the name in the request's `model` |
+// | `model` | `model` | the upstream model, on any provider and by any name |
+// | `provider` | `provider_id` | in an allowlist the provider's own `<provider>/<model>` addresses, in a denylist all that is routed there |
+// | `provider_model` | `provider_id`, `model` | the route of that name, where it is served by the provider; in a denylist also the upstream model there, by any name |
+// | `route_group` | `group_id` | the names of the routes in the group |
+type ModelAccessTargetKind string
 
 // ModelMapping A model that is enabled on a provider, or a target of a route.
 type ModelMapping struct {
@@ -1887,9 +2170,78 @@ type ModelPricingUpdate struct {
 // ModelProvider The vendor, or whose dialect the endpoint speaks.
 type ModelProvider string
 
+// ModelRouteGroup defines model for ModelRouteGroup.
+type ModelRouteGroup struct {
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Description     nullable.Nullable[string]             `json:"description"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// ModelAliases The routes, each once, in the order they were given.
+	ModelAliases []string `json:"model_aliases"`
+
+	// Name Example: Small models
+	Name      string             `json:"name"`
+	OrgId     openapi_types.UUID `json:"org_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// ModelRouteGroupCreate defines model for ModelRouteGroupCreate.
+type ModelRouteGroupCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Description At most 1000 characters.
+	Description *string `json:"description,omitempty"`
+
+	// ModelAliases Names of routes, at most 10000. A route need not exist yet.
+	ModelAliases *[]string `json:"model_aliases,omitempty"`
+
+	// Name At most 255 characters. Unique in the organization without regard to case.
+	Name string `json:"name"`
+}
+
+// ModelRouteGroupMembers defines model for ModelRouteGroupMembers.
+type ModelRouteGroupMembers struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote   *ChangeNote `json:"change_note,omitempty"`
+	ModelAliases []string    `json:"model_aliases"`
+}
+
+// ModelRouteGroupUpdate defines model for ModelRouteGroupUpdate.
+type ModelRouteGroupUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Description Null clears it.
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// ModelAliases Replaces them all.
+	ModelAliases *[]string `json:"model_aliases,omitempty"`
+	Name         *string   `json:"name,omitempty"`
+}
+
 // ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
 // added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 type ModelSyncMode string
+
+// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+type PolicyType string
 
 // PricingChangeSource What made the version.
 type PricingChangeSource string
@@ -2224,6 +2576,13 @@ type RouteHealthTransition struct {
 	WindowSecs int `json:"window_secs"`
 }
 
+// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+// key, `group` every key that acts as a group.
+//
+// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+type ScopeType string
+
 // ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, the model is not enabled on the
 // provider (the 1:1 row is missing or disabled), or the provider's connection check fails and is enforced.
 type ServingStatus string
@@ -2305,6 +2664,9 @@ type TokenRequest struct {
 	GrantType string `json:"grant_type"`
 }
 
+// TrafficType defines model for TrafficType.
+type TrafficType string
+
 // UpstreamClass What an answer means. `entitlement` is a 429 that waiting does not cure, `bad_answer` one that is not a model's
 // answer, and `unknown` one that nobody recognises, which does the least: no failover, no cooldown.
 type UpstreamClass string
@@ -2357,6 +2719,9 @@ type UpstreamVerdict struct {
 
 // After defines model for After.
 type After = openapi_types.UUID
+
+// Alias defines model for Alias.
+type Alias = string
 
 // Id defines model for Id.
 type Id = openapi_types.UUID
@@ -2466,12 +2831,50 @@ type ListAuditEventsParams struct {
 	ActorId *openapi_types.UUID `form:"actor_id,omitempty" json:"actor_id,omitempty"`
 }
 
+// UpdateGovernanceConfigParams defines parameters for UpdateGovernanceConfig.
+type UpdateGovernanceConfigParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ResetRouteHealthParams defines parameters for ResetRouteHealth.
 type ResetRouteHealthParams struct {
 	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
 	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
 	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListModelAccessParams defines parameters for ListModelAccess.
+type ListModelAccessParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateModelAccessParams defines parameters for CreateModelAccess.
+type CreateModelAccessParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelAccessParams defines parameters for DeleteModelAccess.
+type DeleteModelAccessParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelAccessParams defines parameters for UpdateModelAccess.
+type UpdateModelAccessParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListModelMappingsParams defines parameters for ListModelMappings.
@@ -2578,6 +2981,55 @@ type RestoreModelPricingParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListModelRouteGroupsParams defines parameters for ListModelRouteGroups.
+type ListModelRouteGroupsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateModelRouteGroupParams defines parameters for CreateModelRouteGroup.
+type CreateModelRouteGroupParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelRouteGroupParams defines parameters for DeleteModelRouteGroup.
+type DeleteModelRouteGroupParams struct {
+	// Force Delete it although policies target it.
+	Force *bool `form:"force,omitempty" json:"force,omitempty"`
+
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelRouteGroupParams defines parameters for UpdateModelRouteGroup.
+type UpdateModelRouteGroupParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// AddModelRouteGroupMembersParams defines parameters for AddModelRouteGroupMembers.
+type AddModelRouteGroupMembersParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RemoveModelRouteGroupMemberParams defines parameters for RemoveModelRouteGroupMember.
+type RemoveModelRouteGroupMemberParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ListProvidersParams defines parameters for ListProviders.
 type ListProvidersParams struct {
 	// Limit At most this many. Without it, all.
@@ -2633,8 +3085,17 @@ type ClassifyResultJSONRequestBody = UpstreamResult
 // ExplainRequestJSONRequestBody defines body for ExplainRequest for application/json ContentType.
 type ExplainRequestJSONRequestBody = ExplainQuestion
 
+// UpdateGovernanceConfigJSONRequestBody defines body for UpdateGovernanceConfig for application/json ContentType.
+type UpdateGovernanceConfigJSONRequestBody = GovernanceConfigUpdate
+
 // ResetRouteHealthJSONRequestBody defines body for ResetRouteHealth for application/json ContentType.
 type ResetRouteHealthJSONRequestBody = RouteHealthReset
+
+// CreateModelAccessJSONRequestBody defines body for CreateModelAccess for application/json ContentType.
+type CreateModelAccessJSONRequestBody = ModelAccessPolicyCreate
+
+// UpdateModelAccessJSONRequestBody defines body for UpdateModelAccess for application/json ContentType.
+type UpdateModelAccessJSONRequestBody = ModelAccessPolicyUpdate
 
 // CreateModelMappingJSONRequestBody defines body for CreateModelMapping for application/json ContentType.
 type CreateModelMappingJSONRequestBody = ModelMappingCreate
@@ -2653,6 +3114,15 @@ type ImportModelPricingDefaultsJSONRequestBody = ModelPricingImport
 
 // UpdateModelPricingJSONRequestBody defines body for UpdateModelPricing for application/json ContentType.
 type UpdateModelPricingJSONRequestBody = ModelPricingUpdate
+
+// CreateModelRouteGroupJSONRequestBody defines body for CreateModelRouteGroup for application/json ContentType.
+type CreateModelRouteGroupJSONRequestBody = ModelRouteGroupCreate
+
+// UpdateModelRouteGroupJSONRequestBody defines body for UpdateModelRouteGroup for application/json ContentType.
+type UpdateModelRouteGroupJSONRequestBody = ModelRouteGroupUpdate
+
+// AddModelRouteGroupMembersJSONRequestBody defines body for AddModelRouteGroupMembers for application/json ContentType.
+type AddModelRouteGroupMembersJSONRequestBody = ModelRouteGroupMembers
 
 // CreateProviderJSONRequestBody defines body for CreateProvider for application/json ContentType.
 type CreateProviderJSONRequestBody = ProviderCreate

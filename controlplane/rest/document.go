@@ -95,6 +95,10 @@ func (op operation) checkParams(c echo.Context) error {
 			if _, err := strconv.Atoi(value); err != nil {
 				return tenant.Invalid(p.Name, "%s: invalid value, expected an integer", p.Name)
 			}
+		case schema.Type.Is(openapi3.TypeBoolean):
+			if value != "true" && value != "false" {
+				return tenant.Invalid(p.Name, "%s: invalid value, expected true or false", p.Name)
+			}
 		}
 	}
 	return nil

@@ -80,6 +80,12 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.UpdateModelPricing:         func() any { return new(admin.UpdateModelPricingJSONRequestBody) },
 	tenant.ImportModelPricingDefaults: func() any { return new(admin.ImportModelPricingDefaultsJSONRequestBody) },
 	tenant.ClassifyResult:             func() any { return new(admin.ClassifyResultJSONRequestBody) },
+	tenant.CreateModelAccess:          func() any { return new(admin.CreateModelAccessJSONRequestBody) },
+	tenant.UpdateModelAccess:          func() any { return new(admin.UpdateModelAccessJSONRequestBody) },
+	tenant.CreateModelRouteGroup:      func() any { return new(admin.CreateModelRouteGroupJSONRequestBody) },
+	tenant.UpdateModelRouteGroup:      func() any { return new(admin.UpdateModelRouteGroupJSONRequestBody) },
+	tenant.AddModelRouteGroupMembers:  func() any { return new(admin.AddModelRouteGroupMembersJSONRequestBody) },
+	tenant.UpdateGovernanceConfig:     func() any { return new(admin.UpdateGovernanceConfigJSONRequestBody) },
 }
 
 // FuzzBody holds the document against the generated types: what fits a request body
@@ -107,6 +113,7 @@ func FuzzBody(f *testing.F) {
 		`{"name":"x","model_provider":"openai","base_url":"u","credentials":{},"models":["m"],"settings":[1]}`,
 		`{"request_timeout_secs":null,"settings":{"a":{}},"credentials":null}`,
 		`{"model_pattern":"m","input_cost_per_million_tokens":1e-3,"output_cost_per_million_tokens":-0,"cache_read_cost_per_million_tokens":null,"long_context":{"threshold_prompt_tokens":1,"input_cost_per_million_tokens":1,"output_cost_per_million_tokens":2}}`,
+		`{"name":"x","scope_type":"user","scope_id":null,"policy_type":"allowlist","targets":[{"kind":"provider","provider_id":"` + id + `"},null]}`,
 		`{"status":200,"headers":{"A":"1","a":"2"},"body":"x","phase":"stream"}`, `{"status":200,"headers":{"A":null}}`, `{"status":200,"headers":null}`,
 		`{"model":"m","api_key_id":"` + id + `","endpoint":"messages","stream":true,"answers":[{"position":1,"status":429,"headers":{"A":"1"}},{"provider_id":"` + id + `","upstream_model":"m","cause":"timeout"},null]}`} {
 		f.Add([]byte(seed))

@@ -21,7 +21,9 @@ type described struct {
 }
 
 // fill puts an id into the path.
-func (d described) fill(id string) string { return strings.ReplaceAll(d.path, "{id}", id) }
+func (d described) fill(id string) string {
+	return strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
+}
 
 func operations(t *testing.T) (list []described) {
 	t.Helper()
@@ -87,6 +89,8 @@ func (a *api) everything(t *testing.T) foreign {
 	t.Helper()
 	f := foreign{"providers": a.provider(t, "Theirs", "m")}
 	f["model-mappings"] = a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
+	f["model-route-groups"] = a.call(t, "POST", groupsPath, fields{"name": "Theirs", "model_aliases": []any{"theirs"}}).want(t, 200).id(t)
+	f["model-access"] = a.call(t, "POST", accessPath, accessPolicy("Theirs")).want(t, 200).id(t)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
 	f["model-pricing"] = a.price(t, with(price("m", 1), fields{"effective_from": farFuture})).id(t)
 	return f
@@ -98,15 +102,19 @@ func (f foreign) idFor(path string) string {
 
 // bodies by operation, where one is needed; %s is an id of another organization.
 var matrixBodies = map[string]string{
-	"updateProvider":       `{}`,
-	"updateModelMapping":   `{}`,
-	"updateApiKey":         `{"disabled":true}`,
-	"rotateApiKey":         `{}`,
-	"createModelMapping":   `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
-	"reorderModelMappings": `{"entries":[{"id":"%s","priority":1}]}`,
-	"explainRequest":       `{"model":"m","api_key_id":"%s"}`,
-	"createModelPricing":   `{"model_pattern":"m","input_cost_per_million_tokens":1,"output_cost_per_million_tokens":1,"provider_id":"%s"}`,
-	"updateModelPricing":   `{}`,
+	"updateProvider":            `{}`,
+	"updateModelMapping":        `{}`,
+	"updateApiKey":              `{"disabled":true}`,
+	"rotateApiKey":              `{}`,
+	"createModelMapping":        `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
+	"reorderModelMappings":      `{"entries":[{"id":"%s","priority":1}]}`,
+	"explainRequest":            `{"model":"m","api_key_id":"%s"}`,
+	"createModelPricing":        `{"model_pattern":"m","input_cost_per_million_tokens":1,"output_cost_per_million_tokens":1,"provider_id":"%s"}`,
+	"updateModelPricing":        `{}`,
+	"updateModelAccess":         `{}`,
+	"createModelAccess":         `{"name":"x","scope_type":"org","policy_type":"denylist","targets":[{"kind":"route_group","group_id":"%s"}]}`,
+	"updateModelRouteGroup":     `{}`,
+	"addModelRouteGroupMembers": `{"model_aliases":["x"]}`,
 }
 
 // leaks calls every operation that takes an id with the id of another organization
@@ -126,6 +134,8 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 		switch op.id {
 		case "createModelMapping", "createModelPricing":
 			id = theirs["providers"]
+		case "createModelAccess":
+			id = theirs["model-route-groups"]
 		case "explainRequest":
 			id = theirs["api-keys"]
 		case "reorderModelMappings":
@@ -151,7 +161,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, pricesPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, pricesPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}
@@ -165,7 +175,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 // that stays green without the wall is no test.
 func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_pricing"} {
+	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			a := setupAlone(t)

@@ -43,6 +43,11 @@ func newPrice(pattern, cost string) tenant.PriceCreate {
 	return tenant.PriceCreate{Pattern: pattern, PricePatch: tenant.PricePatch{CostsPatch: tenant.CostsPatch{Input: &cost, Output: &cost}}}
 }
 
+func newAccess(name string) tenant.AccessPatch {
+	return tenant.AccessPatch{Name: &name, Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}, PolicyType: ptr(tenant.PolicyDenylist),
+		Targets: &[]tenant.Target{{Kind: tenant.TargetModelAlias, Alias: ptr("forbidden")}}}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)
@@ -165,11 +170,43 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, err := db.Store.Prices().Update(ctx, p, id, tenant.PricePatch{})
 			return err
 		},
-		"Prices.Delete":  func(p tenant.Principal) error { _, err := db.Store.Prices().Delete(ctx, p, id); return err },
-		"Prices.Restore": func(p tenant.Principal) error { _, err := db.Store.Prices().Restore(ctx, p, id); return err },
-		"Prices.Import":  func(p tenant.Principal) error { _, err := db.Store.Prices().Import(ctx, p, nil, nil); return err },
-		"Prices.Sync":    func(p tenant.Principal) error { _, err := db.Store.Prices().Sync(ctx, p); return err },
-		"APIKeys.Revoke": func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
+		"Prices.Delete":       func(p tenant.Principal) error { _, err := db.Store.Prices().Delete(ctx, p, id); return err },
+		"Prices.Restore":      func(p tenant.Principal) error { _, err := db.Store.Prices().Restore(ctx, p, id); return err },
+		"Prices.Import":       func(p tenant.Principal) error { _, err := db.Store.Prices().Import(ctx, p, nil, nil); return err },
+		"Prices.Sync":         func(p tenant.Principal) error { _, err := db.Store.Prices().Sync(ctx, p); return err },
+		"APIKeys.Revoke":      func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
+		"AccessPolicies.List": func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().List(ctx, p); return err },
+		"AccessPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().Get(ctx, p, id); return err },
+		"AccessPolicies.Create": func(p tenant.Principal) error {
+			_, err := db.Store.AccessPolicies().Create(ctx, p, newAccess("A"))
+			return err
+		},
+		"AccessPolicies.Update": func(p tenant.Principal) error {
+			_, err := db.Store.AccessPolicies().Update(ctx, p, id, tenant.AccessPatch{})
+			return err
+		},
+		"AccessPolicies.Delete": func(p tenant.Principal) error { return db.Store.AccessPolicies().Delete(ctx, p, id) },
+		"RouteGroups.List":      func(p tenant.Principal) error { _, err := db.Store.RouteGroups().List(ctx, p); return err },
+		"RouteGroups.Get":       func(p tenant.Principal) error { _, err := db.Store.RouteGroups().Get(ctx, p, id); return err },
+		"RouteGroups.Create": func(p tenant.Principal) error {
+			_, err := db.Store.RouteGroups().Create(ctx, p, tenant.RouteGroupPatch{Name: ptr("G")})
+			return err
+		},
+		"RouteGroups.Update": func(p tenant.Principal) error {
+			_, err := db.Store.RouteGroups().Update(ctx, p, id, tenant.RouteGroupPatch{})
+			return err
+		},
+		"RouteGroups.AddMembers": func(p tenant.Principal) error {
+			_, err := db.Store.RouteGroups().AddMembers(ctx, p, id, []string{"a"}, nil)
+			return err
+		},
+		"RouteGroups.RemoveMember": func(p tenant.Principal) error { return db.Store.RouteGroups().RemoveMember(ctx, p, id, "a") },
+		"RouteGroups.Delete":       func(p tenant.Principal) error { return db.Store.RouteGroups().Delete(ctx, p, id, true) },
+		"Governance.Get":           func(p tenant.Principal) error { _, err := db.Store.Governance().Get(ctx, p); return err },
+		"Governance.Update": func(p tenant.Principal) error {
+			_, err := db.Store.Governance().Update(ctx, p, tenant.GovernancePatch{})
+			return err
+		},
 	}
 	for name, call := range calls {
 		for who, p := range map[string]tenant.Principal{"member": member, "nobody": {}} {

@@ -120,6 +120,8 @@ func explain(err error) error {
 		return tenant.MappingExists()
 	case "model_pricing_instant":
 		return tenant.PriceInstantTaken()
+	case "model_route_groups_name":
+		return tenant.RouteGroupNameTaken()
 	case "organizations_name":
 		return tenant.Conflict("name", "An organization with this name already exists.")
 	}

@@ -103,6 +103,23 @@ const (
 	DeleteModelMapping   Operation = "deleteModelMapping"
 	ReorderModelMappings Operation = "reorderModelMappings"
 
+	ListModelAccess   Operation = "listModelAccess"
+	CreateModelAccess Operation = "createModelAccess"
+	GetModelAccess    Operation = "getModelAccess"
+	UpdateModelAccess Operation = "updateModelAccess"
+	DeleteModelAccess Operation = "deleteModelAccess"
+
+	ListModelRouteGroups        Operation = "listModelRouteGroups"
+	CreateModelRouteGroup       Operation = "createModelRouteGroup"
+	GetModelRouteGroup          Operation = "getModelRouteGroup"
+	UpdateModelRouteGroup       Operation = "updateModelRouteGroup"
+	DeleteModelRouteGroup       Operation = "deleteModelRouteGroup"
+	AddModelRouteGroupMembers   Operation = "addModelRouteGroupMembers"
+	RemoveModelRouteGroupMember Operation = "removeModelRouteGroupMember"
+
+	GetGovernanceConfig    Operation = "getGovernanceConfig"
+	UpdateGovernanceConfig Operation = "updateGovernanceConfig"
+
 	ListAPIKeys  Operation = "listApiKeys"
 	CreateAPIKey Operation = "createApiKey"
 	GetAPIKey    Operation = "getApiKey"
@@ -147,6 +164,23 @@ var permissions = map[Operation]Role{
 	UpdateModelMapping:   RoleAdmin,
 	DeleteModelMapping:   RoleAdmin,
 	ReorderModelMappings: RoleAdmin,
+
+	ListModelAccess:   RoleAdmin,
+	CreateModelAccess: RoleAdmin,
+	GetModelAccess:    RoleAdmin,
+	UpdateModelAccess: RoleAdmin,
+	DeleteModelAccess: RoleAdmin,
+
+	ListModelRouteGroups:        RoleAdmin,
+	CreateModelRouteGroup:       RoleAdmin,
+	GetModelRouteGroup:          RoleAdmin,
+	UpdateModelRouteGroup:       RoleAdmin,
+	DeleteModelRouteGroup:       RoleAdmin,
+	AddModelRouteGroupMembers:   RoleAdmin,
+	RemoveModelRouteGroupMember: RoleAdmin,
+
+	GetGovernanceConfig:    RoleAdmin,
+	UpdateGovernanceConfig: RoleAdmin,
 
 	ListAPIKeys:  RoleAdmin,
 	CreateAPIKey: RoleAdmin,
