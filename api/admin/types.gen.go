@@ -1564,7 +1564,7 @@ type GovernanceConfig struct {
 	// DefaultModelAccess What a caller may call for whom no allowlist is.
 	DefaultModelAccess DefaultModelAccess `json:"default_model_access"`
 
-	// RequirePricingForMappings Whether an enabled model mapping needs a price. It is stored only so far.
+	// RequirePricingForMappings Whether a model mapping can be enabled only with a price, the shipped one too, or on a provider that is not metered. What is enabled already stays so.
 	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
 
 	// RequireRoutingPolicy Whether callers may call routing policies only. It is stored only so far.

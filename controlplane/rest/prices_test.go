@@ -427,3 +427,39 @@ func TestPriceOfADeletedProvider(t *testing.T) {
 		t.Errorf("left: %s", left.body)
 	}
 }
+
+// Where the organization requires prices, what has none cannot be enabled, on whichever
+// way; what was enabled before can still be changed.
+func TestPriceRequired(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	provider := a.provider(t, "P", "old", "off")
+	rows := map[any]string{}
+	for _, m := range a.call(t, "GET", mappingsPath, nil).list(t) {
+		rows[m["upstream_model"]] = mappingsPath + "/" + m["id"].(string)
+	}
+	a.call(t, "PUT", rows["off"], fields{"enabled": false}).want(t, 200)
+	a.call(t, "PUT", adminPath+"governance-config", fields{"require_pricing_for_mappings": true}).want(t, 200)
+	missing := func(model string) string {
+		return "'" + model + "' has no price on this provider, and the organization requires one: add it under model pricing, or leave the row disabled"
+	}
+	enable := func(model string, more fields) answer {
+		return a.call(t, "POST", mappingsPath, with(fields{"provider_id": provider, "model_alias": model, "upstream_model": model}, more))
+	}
+	enable("new", nil).wantError(t, 400, "invalid_request_error", missing("new"))
+	enable("off", nil).wantError(t, 400, "invalid_request_error", missing("off")) // a fold enables it again
+	enable("new", fields{"enabled": false}).want(t, 200)
+	a.call(t, "PUT", rows["off"], fields{"enabled": true}).wantError(t, 400, "invalid_request_error", missing("off"))
+	a.call(t, "PUT", rows["old"], fields{"priority": 3}).want(t, 200)
+	enable("old", fields{"priority": 4}).want(t, 200)
+	a.call(t, "PUT", rows["old"], fields{"upstream_model": "other", "model_alias": "other"}).wantError(t, 400, "invalid_request_error", missing("other"))
+	a.call(t, "POST", providersPath, with(openAI("Q"), fields{"models": []string{"gpt-5", "new"}})).wantError(t, 400, "invalid_request_error", "models: "+missing("new"))
+	enable("gpt-5", nil).want(t, 200) // shipped
+
+	a.price(t, price("new", 1))
+	a.price(t, with(price("off", 1), fields{"effective_from": farFuture}))
+	enable("new", nil).want(t, 200)
+	enable("off", nil).want(t, 400)
+	a.call(t, "PUT", providersPath+"/"+provider, fields{"billing_mode": "not_metered", "billing_reason": "local"}).want(t, 200)
+	enable("off", nil).want(t, 200)
+}

@@ -118,6 +118,9 @@ func createMapping(ctx context.Context, c *change, provider uuid.UUID, cfg tenan
 		if err != nil {
 			return uuid.Nil, err
 		}
+		if err := requirePrice(ctx, c, provider, enablement.MappingConfig, folded); err != nil {
+			return uuid.Nil, err
+		}
 		return enablement.ID, updateMapping(ctx, c, enablement.ID, folded, in.ChangeNote)
 	}
 	id := newID()
@@ -148,6 +151,9 @@ func findEnablement(ctx context.Context, tx pgx.Tx, provider uuid.UUID, model st
 }
 
 func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m tenant.MappingConfig, note *string) error {
+	if err := requirePrice(ctx, c, provider, tenant.MappingConfig{}, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
@@ -187,6 +193,9 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 			if enablement == nil || !enablement.Enabled || enablement.ID == id {
 				return tenant.ModelNotEnabled(next.UpstreamModel)
 			}
+		}
+		if err := requirePrice(ctx, c, before.ProviderID, before.MappingConfig, next); err != nil {
+			return err
 		}
 		if err := updateMapping(ctx, c, id, next, patch.ChangeNote); err != nil {
 			return err

@@ -80,6 +80,34 @@ func priceBook(ctx context.Context, tx pgx.Tx) (tenant.PriceBook, error) {
 	return tenant.NewPriceBook(inForce), err
 }
 
+// hasPrice reports whether a model on a provider has a price, or needs none.
+func hasPrice(ctx context.Context, tx pgx.Tx, provider uuid.UUID, model string) (bool, error) {
+	var family, billingMode string
+	err := tx.QueryRow(ctx, `SELECT model_provider, billing_mode FROM providers WHERE id = $1`, provider).Scan(&family, &billingMode)
+	if err != nil {
+		return false, err
+	}
+	book, err := priceBook(ctx, tx)
+	return book.For(provider, family, billingMode, model).Priced(), err
+}
+
+// requirePrice refuses an enabled target without a price where the organization demands
+// one. What was enabled before the demand was made can still be changed.
+func requirePrice(ctx context.Context, tx pgx.Tx, provider uuid.UUID, before, next tenant.MappingConfig) error {
+	if !next.Enabled || before.Enabled && before.UpstreamModel == next.UpstreamModel {
+		return nil
+	}
+	g, err := getGovernance(ctx, tx)
+	if err != nil || !g.RequirePricing {
+		return err
+	}
+	priced, err := hasPrice(ctx, tx, provider, next.UpstreamModel)
+	if err == nil && !priced {
+		err = tenant.PriceRequired(next.UpstreamModel)
+	}
+	return err
+}
+
 // List returns every rule that is not archived.
 func (s Prices) List(ctx context.Context, by tenant.Principal) ([]tenant.PriceEntry, error) {
 	return s.entries(ctx, by, tenant.ListModelPricing, false)

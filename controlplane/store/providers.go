@@ -112,7 +112,7 @@ func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []s
 			return tenant.InModels(err)
 		}
 		if err := insertMapping(ctx, c, newID(), provider, m, nil); err != nil {
-			return err
+			return tenant.InModels(err)
 		}
 	}
 	return nil

@@ -72,6 +72,13 @@ func PriceInstantTaken() error {
 	return &Error{Kind: KindConflict, Code: "instant_taken", Param: "effective_from", Message: "A version of this price already takes effect at this instant."}
 }
 
+// PriceRequired is for an enabled target without a price, where the organization demands
+// one.
+func PriceRequired(upstream string) error {
+	return &Error{Kind: KindInvalid, Code: "price_required", Param: "upstream_model", Message: "'" + upstream +
+		"' has no price on this provider, and the organization requires one: add it under model pricing, or leave the row disabled"}
+}
+
 // UnknownPriceDefault is for a shipped price that a body refers to.
 func UnknownPriceDefault(id uuid.UUID) error {
 	return &Error{Kind: KindNotFound, Param: "ids", Message: fmt.Sprintf("pricing default %s not found", id)}
