@@ -1,1 +1,1 @@
-DROP TABLE model_pricing;
+DROP TABLE budgets, rate_limits, model_pricing;

@@ -33,11 +33,83 @@ CREATE TABLE model_pricing (
 );
 CREATE UNIQUE INDEX model_pricing_instant ON model_pricing (org_id, model_pattern, model_provider, effective_from);
 
+-- Whom and what a limit is for decides what it counts, so there is one for each. Names are not resolved: who they name may come
+-- later, and go.
+CREATE TABLE rate_limits (
+  org_id                   uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  id                       uuid NOT NULL,
+  name                     text NOT NULL,
+  scope_type               text NOT NULL,
+  scope_id                 uuid,
+  scope_value              text,
+  member_of_group          text,
+  traffic_type             text NOT NULL,
+  target_provider_id       uuid,
+  target_upstream_model    text,
+  target_model_alias       text,
+  target_mcp_server_id     uuid,
+  requests_per_minute      bigint CHECK (requests_per_minute >= 0),
+  tokens_per_minute        bigint CHECK (tokens_per_minute >= 0),
+  enabled                  boolean NOT NULL,
+  created_at               timestamptz NOT NULL DEFAULT now(),
+  updated_at               timestamptz NOT NULL DEFAULT now(),
+  created_by_user_id       uuid,
+  created_by_email         text,
+  created_by_name          text,
+  last_modified_by_user_id uuid,
+  last_modified_by_email   text,
+  last_modified_by_name    text,
+  last_modified_at         timestamptz,
+  last_change_note         text,
+  revision                 bigint NOT NULL DEFAULT 1,
+  PRIMARY KEY (org_id, id),
+  CHECK (requests_per_minute IS NOT NULL OR tokens_per_minute IS NOT NULL)
+);
+CREATE UNIQUE INDEX rate_limits_aim ON rate_limits (org_id, scope_type, scope_id, scope_value, member_of_group, traffic_type,
+  target_provider_id, target_upstream_model, target_model_alias, target_mcp_server_id) NULLS NOT DISTINCT;
+
+CREATE TABLE budgets (
+  org_id                   uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  id                       uuid NOT NULL,
+  name                     text NOT NULL,
+  scope_type               text NOT NULL,
+  scope_id                 uuid,
+  scope_value              text,
+  member_of_group          text,
+  traffic_type             text NOT NULL,
+  target_provider_id       uuid,
+  target_upstream_model    text,
+  target_model_alias       text,
+  target_mcp_server_id     uuid,
+  period                   text NOT NULL CHECK (period IN ('daily', 'weekly', 'monthly')),
+  token_limit              bigint NOT NULL CHECK (token_limit >= 0), -- 0: none
+  cost_limit               numeric CHECK (cost_limit > 0),
+  currency                 text NOT NULL,
+  alert_thresholds         integer[] NOT NULL,
+  action_on_exhaust        text NOT NULL CHECK (action_on_exhaust IN ('block', 'throttle', 'warn')),
+  enabled                  boolean NOT NULL,
+  created_at               timestamptz NOT NULL DEFAULT now(),
+  updated_at               timestamptz NOT NULL DEFAULT now(),
+  created_by_user_id       uuid,
+  created_by_email         text,
+  created_by_name          text,
+  last_modified_by_user_id uuid,
+  last_modified_by_email   text,
+  last_modified_by_name    text,
+  last_modified_at         timestamptz,
+  last_change_note         text,
+  revision                 bigint NOT NULL DEFAULT 1,
+  PRIMARY KEY (org_id, id),
+  CHECK (token_limit > 0 OR cost_limit IS NOT NULL)
+);
+CREATE UNIQUE INDEX budgets_aim ON budgets (org_id, scope_type, scope_id, scope_value, member_of_group, traffic_type, period,
+  target_provider_id, target_upstream_model, target_model_alias, target_mcp_server_id) NULLS NOT DISTINCT;
+
 DO $$
 DECLARE
   tenant_table text;
 BEGIN
-  FOREACH tenant_table IN ARRAY ARRAY['model_pricing'] LOOP
+  FOREACH tenant_table IN ARRAY ARRAY['model_pricing', 'rate_limits', 'budgets'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', tenant_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', tenant_table);
     EXECUTE format('CREATE POLICY %I ON %I USING (org_id = NULLIF(current_setting(''app.org_id'', true), '''')::uuid)',

@@ -248,6 +248,48 @@ func (e BillingReason) Valid() bool {
 	}
 }
 
+// Defines values for BudgetAction.
+const (
+	BudgetActionBlock    BudgetAction = "block"
+	BudgetActionThrottle BudgetAction = "throttle"
+	BudgetActionWarn     BudgetAction = "warn"
+)
+
+// Valid indicates whether the value is a known member of the BudgetAction enum.
+func (e BudgetAction) Valid() bool {
+	switch e {
+	case BudgetActionBlock:
+		return true
+	case BudgetActionThrottle:
+		return true
+	case BudgetActionWarn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetPeriod.
+const (
+	BudgetPeriodDaily   BudgetPeriod = "daily"
+	BudgetPeriodMonthly BudgetPeriod = "monthly"
+	BudgetPeriodWeekly  BudgetPeriod = "weekly"
+)
+
+// Valid indicates whether the value is a known member of the BudgetPeriod enum.
+func (e BudgetPeriod) Valid() bool {
+	switch e {
+	case BudgetPeriodDaily:
+		return true
+	case BudgetPeriodMonthly:
+		return true
+	case BudgetPeriodWeekly:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DefaultModelAccess.
 const (
 	DefaultModelAccessAllow DefaultModelAccess = "allow"
@@ -1303,6 +1345,163 @@ type BillingMode string
 // sent.
 type BillingReason string
 
+// Budget defines model for Budget.
+type Budget struct {
+	// ActionOnExhaust What happens when it is used up: requests are denied, let through one at a time, or only reported.
+	ActionOnExhaust BudgetAction                          `json:"action_on_exhaust"`
+	AlertThresholds []int                                 `json:"alert_thresholds"`
+	CostLimit       nullable.Nullable[Money]              `json:"cost_limit"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+
+	// Currency Example: USD
+	Currency       string                    `json:"currency"`
+	Enabled        bool                      `json:"enabled"`
+	Id             openapi_types.UUID        `json:"id"`
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+	MemberOfGroup        nullable.Nullable[string]             `json:"member_of_group"`
+
+	// Name Example: Monthly spend
+	Name  string             `json:"name"`
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// Period A calendar day, week from Monday, or month, in UTC.
+	Period  BudgetPeriod                          `json:"period"`
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType           ScopeType                             `json:"scope_type"`
+	ScopeValue          nullable.Nullable[string]             `json:"scope_value"`
+	TargetMcpServerId   nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
+	TargetModelAlias    nullable.Nullable[string]             `json:"target_model_alias"`
+	TargetProviderId    nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
+	TargetUpstreamModel nullable.Nullable[string]             `json:"target_upstream_model"`
+
+	// TokenLimit 0: none.
+	TokenLimit  int64       `json:"token_limit"`
+	TrafficType TrafficType `json:"traffic_type"`
+	UpdatedAt   time.Time   `json:"updated_at"`
+}
+
+// BudgetAction What happens when it is used up: requests are denied, let through one at a time, or only reported.
+type BudgetAction string
+
+// BudgetCreate defines model for BudgetCreate.
+type BudgetCreate struct {
+	ActionOnExhaust *BudgetAction `json:"action_on_exhaust,omitempty"`
+
+	// AlertThresholds Percentages of a limit, each reported once in a period. Their order is kept.
+	AlertThresholds *[]int `json:"alert_thresholds,omitempty"`
+
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// CostLimit What the use may cost in a period; more than 0, with at most 8 digits before the point and 4 after it. With both, the first that is reached counts.
+	CostLimit *Money `json:"cost_limit,omitempty"`
+
+	// Currency `USD` only.
+	Currency *string `json:"currency,omitempty"`
+	Enabled  *bool   `json:"enabled,omitempty"`
+
+	// MemberOfGroup Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none.
+	MemberOfGroup *string `json:"member_of_group,omitempty"`
+
+	// Name At most 255 characters. A caller who is denied is told it.
+	//
+	// Example: Monthly spend
+	Name string `json:"name"`
+
+	// Period A calendar day, week from Monday, or month, in UTC.
+	Period BudgetPeriod `json:"period"`
+
+	// ScopeId Without it a `user` or `api_key` scope is broad: each has an allowance of its own.
+	ScopeId *openapi_types.UUID `json:"scope_id,omitempty"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue At most 255 characters. A `group` has one allowance for all of it.
+	ScopeValue *string `json:"scope_value,omitempty"`
+
+	// TargetMcpServerId Only calls of this MCP server's tools; not with the others. It need not exist.
+	TargetMcpServerId *openapi_types.UUID `json:"target_mcp_server_id,omitempty"`
+
+	// TargetModelAlias Only what names this alias in `model`. Not with a provider.
+	TargetModelAlias *string `json:"target_model_alias,omitempty"`
+
+	// TargetProviderId Only what goes to this provider. It must exist.
+	TargetProviderId *openapi_types.UUID `json:"target_provider_id,omitempty"`
+
+	// TargetUpstreamModel Only this model of `target_provider_id`, which it needs.
+	TargetUpstreamModel *string `json:"target_upstream_model,omitempty"`
+
+	// TokenLimit Tokens of all four kinds in a period; 0 is none. One of the two limits is required.
+	TokenLimit  *int64       `json:"token_limit,omitempty"`
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
+}
+
+// BudgetPeriod A calendar day, week from Monday, or month, in UTC.
+type BudgetPeriod string
+
+// BudgetStatus defines model for BudgetStatus.
+type BudgetStatus struct {
+	Budget Budget `json:"budget"`
+
+	// CostPercentageUsed Of the cost limit.
+	CostPercentageUsed float64 `json:"cost_percentage_used"`
+
+	// CostUsed USD, as a decimal throughout.
+	//
+	// Example: 25000
+	CostUsed Money `json:"cost_used"`
+
+	// PercentageUsed Of the token limit.
+	PercentageUsed float64 `json:"percentage_used"`
+	TokensUsed     int64   `json:"tokens_used"`
+}
+
+// BudgetUpdate defines model for BudgetUpdate.
+type BudgetUpdate struct {
+	// ActionOnExhaust What happens when it is used up: requests are denied, let through one at a time, or only reported.
+	ActionOnExhaust *BudgetAction `json:"action_on_exhaust,omitempty"`
+	AlertThresholds *[]int        `json:"alert_thresholds,omitempty"`
+
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// CostLimit Null clears it; one of the two limits must stay.
+	CostLimit nullable.Nullable[Money] `json:"cost_limit,omitempty"`
+	Enabled   *bool                    `json:"enabled,omitempty"`
+	Name      *string                  `json:"name,omitempty"`
+
+	// Period A calendar day, week from Monday, or month, in UTC.
+	Period *BudgetPeriod `json:"period,omitempty"`
+
+	// TokenLimit 0 is none; one of the two limits must stay.
+	TokenLimit  *int64       `json:"token_limit,omitempty"`
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
+}
+
 // ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 //
 // Example: Cheaper region
@@ -2240,6 +2439,11 @@ type ModelRouteGroupUpdate struct {
 // added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 type ModelSyncMode string
 
+// Money USD, as a decimal throughout.
+//
+// Example: 25000
+type Money = json.Number
+
 // PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
 type PolicyType string
 
@@ -2472,6 +2676,147 @@ type ProviderUpdate struct {
 
 	// StreamIdleTimeoutSecs Null unsets it.
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs,omitempty"`
+}
+
+// RateLimit defines model for RateLimit.
+type RateLimit struct {
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Enabled         bool                                  `json:"enabled"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+	MemberOfGroup        nullable.Nullable[string]             `json:"member_of_group"`
+
+	// Name Example: Engineering
+	Name              string                                `json:"name"`
+	OrgId             openapi_types.UUID                    `json:"org_id"`
+	RequestsPerMinute nullable.Nullable[int64]              `json:"requests_per_minute"`
+	ScopeId           nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType           ScopeType                             `json:"scope_type"`
+	ScopeValue          nullable.Nullable[string]             `json:"scope_value"`
+	TargetMcpServerId   nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
+	TargetModelAlias    nullable.Nullable[string]             `json:"target_model_alias"`
+	TargetProviderId    nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
+	TargetUpstreamModel nullable.Nullable[string]             `json:"target_upstream_model"`
+	TokensPerMinute     nullable.Nullable[int64]              `json:"tokens_per_minute"`
+	TrafficType         TrafficType                           `json:"traffic_type"`
+	UpdatedAt           time.Time                             `json:"updated_at"`
+}
+
+// RateLimitCreate defines model for RateLimitCreate.
+type RateLimitCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+
+	// MemberOfGroup Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none.
+	MemberOfGroup *string `json:"member_of_group,omitempty"`
+
+	// Name At most 255 characters. A caller who is denied is told it.
+	//
+	// Example: Engineering
+	Name string `json:"name"`
+
+	// RequestsPerMinute In any 60 seconds. One of the two is required.
+	//
+	// Example: 600
+	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
+
+	// ScopeId Without it a `user` or `api_key` scope is broad: each has an allowance of its own.
+	ScopeId *openapi_types.UUID `json:"scope_id,omitempty"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue At most 255 characters. A `group` has one allowance for all of it.
+	ScopeValue *string `json:"scope_value,omitempty"`
+
+	// TargetMcpServerId Only calls of this MCP server's tools; not with the others. It need not exist.
+	TargetMcpServerId *openapi_types.UUID `json:"target_mcp_server_id,omitempty"`
+
+	// TargetModelAlias Only what names this alias in `model`. Not with a provider.
+	TargetModelAlias *string `json:"target_model_alias,omitempty"`
+
+	// TargetProviderId Only what goes to this provider. It must exist.
+	TargetProviderId *openapi_types.UUID `json:"target_provider_id,omitempty"`
+
+	// TargetUpstreamModel Only this model of `target_provider_id`, which it needs.
+	TargetUpstreamModel *string `json:"target_upstream_model,omitempty"`
+
+	// TokensPerMinute Of input and output, in any 60 seconds.
+	//
+	// Example: 250000
+	TokensPerMinute *int64       `json:"tokens_per_minute,omitempty"`
+	TrafficType     *TrafficType `json:"traffic_type,omitempty"`
+}
+
+// RateLimitStatus defines model for RateLimitStatus.
+type RateLimitStatus struct {
+	Policy        RateLimit                `json:"policy"`
+	RpmLimit      nullable.Nullable[int64] `json:"rpm_limit"`
+	RpmPercentage float64                  `json:"rpm_percentage"`
+	RpmUsed       int64                    `json:"rpm_used"`
+	TpmLimit      nullable.Nullable[int64] `json:"tpm_limit"`
+	TpmPercentage float64                  `json:"tpm_percentage"`
+	TpmUsed       int64                    `json:"tpm_used"`
+}
+
+// RateLimitUpdate One with `member_of_group` keeps its scope.
+type RateLimitUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+	Name       *string     `json:"name,omitempty"`
+
+	// RequestsPerMinute Null clears it; one of the two must stay.
+	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
+
+	// ScopeId Null clears it.
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id,omitempty"`
+
+	// ScopeType Another type clears the key of the type before, unless the same request has it.
+	ScopeType *ScopeType `json:"scope_type,omitempty"`
+
+	// ScopeValue Null clears it.
+	ScopeValue nullable.Nullable[string] `json:"scope_value,omitempty"`
+
+	// TargetMcpServerId Null clears it.
+	TargetMcpServerId nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id,omitempty"`
+
+	// TargetModelAlias Null clears it.
+	TargetModelAlias nullable.Nullable[string] `json:"target_model_alias,omitempty"`
+
+	// TargetProviderId Null clears it.
+	TargetProviderId nullable.Nullable[openapi_types.UUID] `json:"target_provider_id,omitempty"`
+
+	// TargetUpstreamModel Null clears it.
+	TargetUpstreamModel nullable.Nullable[string] `json:"target_upstream_model,omitempty"`
+
+	// TokensPerMinute Null clears it; one of the two must stay.
+	TokensPerMinute nullable.Nullable[int64] `json:"tokens_per_minute,omitempty"`
+	TrafficType     *TrafficType             `json:"traffic_type,omitempty"`
 }
 
 // RouteHealth defines model for RouteHealth.
@@ -2831,6 +3176,37 @@ type ListAuditEventsParams struct {
 	ActorId *openapi_types.UUID `form:"actor_id,omitempty" json:"actor_id,omitempty"`
 }
 
+// ListBudgetsParams defines parameters for ListBudgets.
+type ListBudgetsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateBudgetParams defines parameters for CreateBudget.
+type CreateBudgetParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteBudgetParams defines parameters for DeleteBudget.
+type DeleteBudgetParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateBudgetParams defines parameters for UpdateBudget.
+type UpdateBudgetParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // UpdateGovernanceConfigParams defines parameters for UpdateGovernanceConfig.
 type UpdateGovernanceConfigParams struct {
 	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
@@ -3070,6 +3446,37 @@ type ListProviderModelMappingsParams struct {
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
+// ListRateLimitsParams defines parameters for ListRateLimits.
+type ListRateLimitsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRateLimitParams defines parameters for CreateRateLimit.
+type CreateRateLimitParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteRateLimitParams defines parameters for DeleteRateLimit.
+type DeleteRateLimitParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRateLimitParams defines parameters for UpdateRateLimit.
+type UpdateRateLimitParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
 type CreateApiKeyJSONRequestBody = ApiKeyCreate
 
@@ -3078,6 +3485,12 @@ type UpdateApiKeyJSONRequestBody = ApiKeyUpdate
 
 // RotateApiKeyJSONRequestBody defines body for RotateApiKey for application/json ContentType.
 type RotateApiKeyJSONRequestBody = ApiKeyRotate
+
+// CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
+type CreateBudgetJSONRequestBody = BudgetCreate
+
+// UpdateBudgetJSONRequestBody defines body for UpdateBudget for application/json ContentType.
+type UpdateBudgetJSONRequestBody = BudgetUpdate
 
 // ClassifyResultJSONRequestBody defines body for ClassifyResult for application/json ContentType.
 type ClassifyResultJSONRequestBody = UpstreamResult
@@ -3129,6 +3542,12 @@ type CreateProviderJSONRequestBody = ProviderCreate
 
 // UpdateProviderJSONRequestBody defines body for UpdateProvider for application/json ContentType.
 type UpdateProviderJSONRequestBody = ProviderUpdate
+
+// CreateRateLimitJSONRequestBody defines body for CreateRateLimit for application/json ContentType.
+type CreateRateLimitJSONRequestBody = RateLimitCreate
+
+// UpdateRateLimitJSONRequestBody defines body for UpdateRateLimit for application/json ContentType.
+type UpdateRateLimitJSONRequestBody = RateLimitUpdate
 
 // CreateTokenFormdataRequestBody defines body for CreateToken for application/x-www-form-urlencoded ContentType.
 type CreateTokenFormdataRequestBody = TokenRequest

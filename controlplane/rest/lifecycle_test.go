@@ -23,8 +23,11 @@ type lifecycle struct {
 	all fields
 	// updates are made one after the other to what all made.
 	updates []update
-	// gone is the message for an id that is not there.
-	gone string
+	// second is how another one differs from minimal; nil: by its name.
+	second fields
+	// gone is the message for an id that is not there; goneOnUpdate, where set, for an
+	// update of it.
+	gone, goneOnUpdate string
 }
 
 // update is one change, and what follows from it; nil in either is null.
@@ -40,7 +43,11 @@ func (l lifecycle) run(t *testing.T, a *api) {
 	l.conditions(t, a, l.path+"/"+id)
 	a.call(t, "DELETE", l.path+"/"+id, nil).want(t, 200)
 	for _, method := range []string{"DELETE", "GET", "PUT"} {
-		a.call(t, method, l.path+"/"+id, ifPut(method)).wantError(t, 404, "not_found_error", fmt.Sprintf(l.gone, id))
+		gone := fmt.Sprintf(l.gone, id)
+		if method == "PUT" && l.goneOnUpdate != "" {
+			gone = l.goneOnUpdate
+		}
+		a.call(t, method, l.path+"/"+id, ifPut(method)).wantError(t, 404, "not_found_error", gone)
 	}
 	stranger := uuid.NewString()
 	a.call(t, "DELETE", l.path+"/"+stranger, nil).wantError(t, 404, "not_found_error", fmt.Sprintf(l.gone, stranger))
@@ -124,7 +131,11 @@ func (l lifecycle) pages(t *testing.T, a *api) {
 	t.Helper()
 	other := a.as(t, "Pages", tenant.RoleAdmin)
 	first := other.call(t, "POST", l.path, l.minimal).want(t, 200).id(t)
-	second := other.call(t, "POST", l.path, with(l.minimal, fields{"name": "Second"})).want(t, 200).id(t)
+	differs := fields{"name": "Second"}
+	if l.second != nil {
+		differs = l.second
+	}
+	second := other.call(t, "POST", l.path, with(l.minimal, differs)).want(t, 200).id(t)
 	page := other.call(t, "GET", l.path+"?limit=1", nil).want(t, 200)
 	if list := page.list(t); len(list) != 1 || list[0]["id"] != first || page.header.Get("Link") == "" {
 		t.Errorf("the first page: %s", page.body)

@@ -92,6 +92,8 @@ func (a *api) everything(t *testing.T) foreign {
 	f["model-route-groups"] = a.call(t, "POST", groupsPath, fields{"name": "Theirs", "model_aliases": []any{"theirs"}}).want(t, 200).id(t)
 	f["model-access"] = a.call(t, "POST", accessPath, accessPolicy("Theirs")).want(t, 200).id(t)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
+	f["rate-limits"] = a.call(t, "POST", limitsPath, rateLimit("Theirs")).want(t, 200).id(t)
+	f["budgets"] = a.call(t, "POST", budgetsPath, budget("Theirs")).want(t, 200).id(t)
 	f["model-pricing"] = a.price(t, with(price("m", 1), fields{"effective_from": farFuture})).id(t)
 	return f
 }
@@ -111,6 +113,10 @@ var matrixBodies = map[string]string{
 	"explainRequest":            `{"model":"m","api_key_id":"%s"}`,
 	"createModelPricing":        `{"model_pattern":"m","input_cost_per_million_tokens":1,"output_cost_per_million_tokens":1,"provider_id":"%s"}`,
 	"updateModelPricing":        `{}`,
+	"updateRateLimit":           `{"target_provider_id":"%s"}`,
+	"createRateLimit":           `{"name":"x","scope_type":"org","requests_per_minute":1,"target_provider_id":"%s"}`,
+	"updateBudget":              `{}`,
+	"createBudget":              `{"name":"x","scope_type":"org","period":"daily","token_limit":1,"target_provider_id":"%s"}`,
 	"updateModelAccess":         `{}`,
 	"createModelAccess":         `{"name":"x","scope_type":"org","policy_type":"denylist","targets":[{"kind":"route_group","group_id":"%s"}]}`,
 	"updateModelRouteGroup":     `{}`,
@@ -132,7 +138,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 	for _, op := range operations(t) {
 		id := theirs.idFor(op.path)
 		switch op.id {
-		case "createModelMapping", "createModelPricing":
+		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget":
 			id = theirs["providers"]
 		case "createModelAccess":
 			id = theirs["model-route-groups"]
@@ -161,7 +167,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, pricesPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, pricesPath, limitsPath, budgetsPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}
@@ -175,7 +181,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 // that stays green without the wall is no test.
 func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing"} {
+	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing", "rate_limits", "budgets"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			a := setupAlone(t)

@@ -39,6 +39,15 @@ func newProvider(name string, models ...string) tenant.ProviderCreate {
 		Name: &name, BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("sk-test"))}}
 }
 
+func newRateLimit(name string) tenant.RateLimitPatch {
+	return tenant.RateLimitPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}},
+		RequestsPerMinute: tenant.Change[int64]{Set: true, Value: ptr(int64(1))}}
+}
+
+func newBudget(name string) tenant.BudgetPatch {
+	return tenant.BudgetPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}}, Period: ptr(tenant.PeriodDaily), TokenLimit: ptr(int64(1))}
+}
+
 func newPrice(pattern, cost string) tenant.PriceCreate {
 	return tenant.PriceCreate{Pattern: pattern, PricePatch: tenant.PricePatch{CostsPatch: tenant.CostsPatch{Input: &cost, Output: &cost}}}
 }
@@ -155,6 +164,30 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, _, err := db.Store.APIKeys().Rotate(ctx, p, id, tenant.KeyRotate{})
 			return err
 		},
+		"RateLimits.List":   func(p tenant.Principal) error { _, err := db.Store.RateLimits().List(ctx, p); return err },
+		"RateLimits.Status": func(p tenant.Principal) error { _, err := db.Store.RateLimits().Status(ctx, p); return err },
+		"RateLimits.Get":    func(p tenant.Principal) error { _, err := db.Store.RateLimits().Get(ctx, p, id); return err },
+		"RateLimits.Create": func(p tenant.Principal) error {
+			_, err := db.Store.RateLimits().Create(ctx, p, newRateLimit("L"))
+			return err
+		},
+		"RateLimits.Update": func(p tenant.Principal) error {
+			_, err := db.Store.RateLimits().Update(ctx, p, id, tenant.RateLimitPatch{})
+			return err
+		},
+		"RateLimits.Delete": func(p tenant.Principal) error { return db.Store.RateLimits().Delete(ctx, p, id) },
+		"Budgets.List":      func(p tenant.Principal) error { _, err := db.Store.Budgets().List(ctx, p); return err },
+		"Budgets.Status":    func(p tenant.Principal) error { _, err := db.Store.Budgets().Status(ctx, p); return err },
+		"Budgets.Get":       func(p tenant.Principal) error { _, err := db.Store.Budgets().Get(ctx, p, id); return err },
+		"Budgets.Create": func(p tenant.Principal) error {
+			_, err := db.Store.Budgets().Create(ctx, p, newBudget("B"))
+			return err
+		},
+		"Budgets.Update": func(p tenant.Principal) error {
+			_, err := db.Store.Budgets().Update(ctx, p, id, tenant.BudgetPatch{})
+			return err
+		},
+		"Budgets.Delete":  func(p tenant.Principal) error { return db.Store.Budgets().Delete(ctx, p, id) },
 		"Prices.List":     func(p tenant.Principal) error { _, err := db.Store.Prices().List(ctx, p); return err },
 		"Prices.Archived": func(p tenant.Principal) error { _, err := db.Store.Prices().Archived(ctx, p); return err },
 		"Prices.History": func(p tenant.Principal) error {

@@ -118,6 +118,10 @@ func explain(err error) error {
 		return tenant.ProviderNameTaken()
 	case "model_mappings_target":
 		return tenant.MappingExists()
+	case "rate_limits_aim":
+		return tenant.RateLimitExists()
+	case "budgets_aim":
+		return tenant.BudgetExists()
 	case "model_pricing_instant":
 		return tenant.PriceInstantTaken()
 	case "model_route_groups_name":

@@ -98,6 +98,12 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 	if _, _, err := db.Store.CreateServiceAccount(t.Context(), admin.OrganizationID, "terraform", tenant.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := db.Store.RateLimits().Create(t.Context(), admin, newRateLimit("L")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.Budgets().Create(t.Context(), admin, newBudget("B")); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := db.Store.Prices().Create(t.Context(), admin, newPrice("m", "1")); err != nil {
 		t.Fatal(err)
 	}

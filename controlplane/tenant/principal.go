@@ -139,6 +139,20 @@ const (
 	ImportModelPricingDefaults Operation = "importModelPricingDefaults"
 	SyncModelPricingDefaults   Operation = "syncModelPricingDefaults"
 
+	ListRateLimits      Operation = "listRateLimits"
+	CreateRateLimit     Operation = "createRateLimit"
+	GetRateLimit        Operation = "getRateLimit"
+	UpdateRateLimit     Operation = "updateRateLimit"
+	DeleteRateLimit     Operation = "deleteRateLimit"
+	ListRateLimitStatus Operation = "listRateLimitStatus"
+
+	ListBudgets      Operation = "listBudgets"
+	CreateBudget     Operation = "createBudget"
+	GetBudget        Operation = "getBudget"
+	UpdateBudget     Operation = "updateBudget"
+	DeleteBudget     Operation = "deleteBudget"
+	ListBudgetStatus Operation = "listBudgetStatus"
+
 	ListAuditEvents Operation = "listAuditEvents"
 
 	ListRouteHealth  Operation = "listRouteHealth"
@@ -200,6 +214,20 @@ var permissions = map[Operation]Role{
 	ListModelPricingDefaults:   RoleAdmin,
 	ImportModelPricingDefaults: RoleAdmin,
 	SyncModelPricingDefaults:   RoleAdmin,
+
+	ListRateLimits:      RoleAdmin,
+	CreateRateLimit:     RoleAdmin,
+	GetRateLimit:        RoleAdmin,
+	UpdateRateLimit:     RoleAdmin,
+	DeleteRateLimit:     RoleAdmin,
+	ListRateLimitStatus: RoleAdmin,
+
+	ListBudgets:      RoleAdmin,
+	CreateBudget:     RoleAdmin,
+	GetBudget:        RoleAdmin,
+	UpdateBudget:     RoleAdmin,
+	DeleteBudget:     RoleAdmin,
+	ListBudgetStatus: RoleAdmin,
 
 	ListAuditEvents: RoleAdmin,
 
