@@ -1,1 +1,1 @@
-DROP TABLE budgets, rate_limits, model_pricing;
+DROP TABLE routing_rules, routing_policies, budgets, rate_limits, model_pricing;

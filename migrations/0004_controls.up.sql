@@ -105,11 +105,65 @@ CREATE TABLE budgets (
 CREATE UNIQUE INDEX budgets_aim ON budgets (org_id, scope_type, scope_id, scope_value, member_of_group, traffic_type, period,
   target_provider_id, target_upstream_model, target_model_alias, target_mcp_server_id) NULLS NOT DISTINCT;
 
+-- A routing policy is a name that picks one of its slots for each request; slots name what callers may name.
+CREATE TABLE routing_policies (
+  org_id                   uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  id                       uuid NOT NULL,
+  model_alias              text NOT NULL,
+  description              text,
+  enabled                  boolean NOT NULL,
+  posture                  text NOT NULL CHECK (posture IN ('savings', 'balanced', 'quality')),
+  slots                    jsonb NOT NULL CHECK (jsonb_typeof(slots) = 'array'),
+  context_breakpoints      bigint[] NOT NULL,
+  determiner_model_alias   text,
+  determiner_prompt        text,
+  router_input_max_chars   integer NOT NULL,
+  default_slot_on_failure  integer NOT NULL,
+  created_at               timestamptz NOT NULL DEFAULT now(),
+  updated_at               timestamptz NOT NULL DEFAULT now(),
+  created_by_user_id       uuid,
+  created_by_email         text,
+  created_by_name          text,
+  last_modified_by_user_id uuid,
+  last_modified_by_email   text,
+  last_modified_by_name    text,
+  last_modified_at         timestamptz,
+  last_change_note         text,
+  revision                 bigint NOT NULL DEFAULT 1,
+  PRIMARY KEY (org_id, id)
+);
+CREATE UNIQUE INDEX routing_policies_alias ON routing_policies (org_id, lower(model_alias));
+
+CREATE TABLE routing_rules (
+  org_id                   uuid NOT NULL,
+  id                       uuid NOT NULL,
+  policy_id                uuid NOT NULL,
+  name                     text NOT NULL,
+  description              text NOT NULL,
+  floor_slot               integer CHECK (floor_slot >= 0),
+  deny_slots               integer[] NOT NULL,
+  enabled                  boolean NOT NULL,
+  created_at               timestamptz NOT NULL DEFAULT now(),
+  updated_at               timestamptz NOT NULL DEFAULT now(),
+  created_by_user_id       uuid,
+  created_by_email         text,
+  created_by_name          text,
+  last_modified_by_user_id uuid,
+  last_modified_by_email   text,
+  last_modified_by_name    text,
+  last_modified_at         timestamptz,
+  last_change_note         text,
+  revision                 bigint NOT NULL DEFAULT 1,
+  PRIMARY KEY (org_id, id),
+  FOREIGN KEY (org_id, policy_id) REFERENCES routing_policies (org_id, id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX routing_rules_name ON routing_rules (org_id, policy_id, name);
+
 DO $$
 DECLARE
   tenant_table text;
 BEGIN
-  FOREACH tenant_table IN ARRAY ARRAY['model_pricing', 'rate_limits', 'budgets'] LOOP
+  FOREACH tenant_table IN ARRAY ARRAY['model_pricing', 'rate_limits', 'budgets', 'routing_policies', 'routing_rules'] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', tenant_table);
     EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', tenant_table);
     EXECUTE format('CREATE POLICY %I ON %I USING (org_id = NULLIF(current_setting(''app.org_id'', true), '''')::uuid)',

@@ -200,6 +200,36 @@ type ServerInterface interface {
 	// UpdateRateLimit Change a rate limit
 	// (PUT /api/llm-gateway/admin/rate-limits/{id})
 	UpdateRateLimit(ctx echo.Context, id Id, params UpdateRateLimitParams) error
+	// ListRoutingPolicies List the routing policies
+	// (GET /api/llm-gateway/admin/routing-policies)
+	ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error
+	// CreateRoutingPolicy Create a routing policy
+	// (POST /api/llm-gateway/admin/routing-policies)
+	CreateRoutingPolicy(ctx echo.Context, params CreateRoutingPolicyParams) error
+	// DeleteRoutingPolicy Delete a routing policy
+	// (DELETE /api/llm-gateway/admin/routing-policies/{id})
+	DeleteRoutingPolicy(ctx echo.Context, id Id, params DeleteRoutingPolicyParams) error
+	// GetRoutingPolicy Read a routing policy
+	// (GET /api/llm-gateway/admin/routing-policies/{id})
+	GetRoutingPolicy(ctx echo.Context, id Id) error
+	// UpdateRoutingPolicy Change a routing policy
+	// (PUT /api/llm-gateway/admin/routing-policies/{id})
+	UpdateRoutingPolicy(ctx echo.Context, id Id, params UpdateRoutingPolicyParams) error
+	// ListRoutingRules List the rules of a routing policy
+	// (GET /api/llm-gateway/admin/routing-rules)
+	ListRoutingRules(ctx echo.Context, params ListRoutingRulesParams) error
+	// CreateRoutingRule Create a routing rule
+	// (POST /api/llm-gateway/admin/routing-rules)
+	CreateRoutingRule(ctx echo.Context, params CreateRoutingRuleParams) error
+	// DeleteRoutingRule Delete a routing rule
+	// (DELETE /api/llm-gateway/admin/routing-rules/{id})
+	DeleteRoutingRule(ctx echo.Context, id Id, params DeleteRoutingRuleParams) error
+	// GetRoutingRule Read a routing rule
+	// (GET /api/llm-gateway/admin/routing-rules/{id})
+	GetRoutingRule(ctx echo.Context, id Id) error
+	// UpdateRoutingRule Change a routing rule
+	// (PUT /api/llm-gateway/admin/routing-rules/{id})
+	UpdateRoutingRule(ctx echo.Context, id Id, params UpdateRoutingRuleParams) error
 	// CreateToken Get an access token for a service account
 	// (POST /oauth/token)
 	CreateToken(ctx echo.Context) error
@@ -1836,6 +1866,289 @@ func (w *ServerInterfaceWrapper) UpdateRateLimit(ctx echo.Context) error {
 	return err
 }
 
+// ListRoutingPolicies converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoutingPolicies(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoutingPoliciesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoutingPolicies(ctx, params)
+	return err
+}
+
+// CreateRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRoutingPolicy(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRoutingPolicyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRoutingPolicy(ctx, params)
+	return err
+}
+
+// DeleteRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRoutingPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRoutingPolicyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRoutingPolicy(ctx, id, params)
+	return err
+}
+
+// GetRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRoutingPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRoutingPolicy(ctx, id)
+	return err
+}
+
+// UpdateRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateRoutingPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateRoutingPolicyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateRoutingPolicy(ctx, id, params)
+	return err
+}
+
+// ListRoutingRules converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoutingRules(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoutingRulesParams
+	// ------------- Required query parameter "policy_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "policy_id", ctx.QueryParams(), &params.PolicyId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter policy_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoutingRules(ctx, params)
+	return err
+}
+
+// CreateRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRoutingRule(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRoutingRuleParams
+	// ------------- Required query parameter "policy_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "policy_id", ctx.QueryParams(), &params.PolicyId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter policy_id: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRoutingRule(ctx, params)
+	return err
+}
+
+// DeleteRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRoutingRule(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRoutingRuleParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRoutingRule(ctx, id, params)
+	return err
+}
+
+// GetRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRoutingRule(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRoutingRule(ctx, id)
+	return err
+}
+
+// UpdateRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateRoutingRule(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateRoutingRuleParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateRoutingRule(ctx, id, params)
+	return err
+}
+
 // CreateToken converts echo context to params.
 func (w *ServerInterfaceWrapper) CreateToken(ctx echo.Context) error {
 	var err error
@@ -1953,6 +2266,16 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/budgets/:id", wrapper.DeleteBudget, options.OperationMiddlewares["deleteBudget"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/budgets/:id", wrapper.GetBudget, options.OperationMiddlewares["getBudget"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/budgets/:id", wrapper.UpdateBudget, options.OperationMiddlewares["updateBudget"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-policies", wrapper.ListRoutingPolicies, options.OperationMiddlewares["listRoutingPolicies"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routing-policies", wrapper.CreateRoutingPolicy, options.OperationMiddlewares["createRoutingPolicy"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routing-policies/:id", wrapper.DeleteRoutingPolicy, options.OperationMiddlewares["deleteRoutingPolicy"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-policies/:id", wrapper.GetRoutingPolicy, options.OperationMiddlewares["getRoutingPolicy"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routing-policies/:id", wrapper.UpdateRoutingPolicy, options.OperationMiddlewares["updateRoutingPolicy"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-rules", wrapper.ListRoutingRules, options.OperationMiddlewares["listRoutingRules"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routing-rules", wrapper.CreateRoutingRule, options.OperationMiddlewares["createRoutingRule"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.DeleteRoutingRule, options.OperationMiddlewares["deleteRoutingRule"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.GetRoutingRule, options.OperationMiddlewares["getRoutingRule"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.UpdateRoutingRule, options.OperationMiddlewares["updateRoutingRule"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -9098,6 +9421,1198 @@ func (response UpdateRateLimit500JSONResponse) VisitUpdateRateLimitResponse(w ht
 	return err
 }
 
+type ListRoutingPoliciesRequestObject struct {
+	Params ListRoutingPoliciesParams
+}
+
+type ListRoutingPoliciesResponseObject interface {
+	VisitListRoutingPoliciesResponse(w http.ResponseWriter) error
+}
+
+type ListRoutingPolicies200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRoutingPolicies200JSONResponse struct {
+	Body    []RoutingPolicy
+	Headers ListRoutingPolicies200ResponseHeaders
+}
+
+func (response ListRoutingPolicies200JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRoutingPolicies400JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRoutingPolicies401JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRoutingPolicies403JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRoutingPolicies500JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicyRequestObject struct {
+	Params CreateRoutingPolicyParams
+	Body   *CreateRoutingPolicyJSONRequestBody
+}
+
+type CreateRoutingPolicyResponseObject interface {
+	VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type CreateRoutingPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRoutingPolicy200JSONResponse struct {
+	Body    RoutingPolicy
+	Headers CreateRoutingPolicy200ResponseHeaders
+}
+
+func (response CreateRoutingPolicy200JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRoutingPolicy400JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRoutingPolicy401JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRoutingPolicy403JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRoutingPolicy409JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRoutingPolicy413JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRoutingPolicy422JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRoutingPolicy500JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicyRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteRoutingPolicyParams
+}
+
+type DeleteRoutingPolicyResponseObject interface {
+	VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type DeleteRoutingPolicy200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteRoutingPolicy200JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRoutingPolicy400JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRoutingPolicy401JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRoutingPolicy403JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRoutingPolicy404JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRoutingPolicy412JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRoutingPolicy500JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicyRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetRoutingPolicyResponseObject interface {
+	VisitGetRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetRoutingPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRoutingPolicy200JSONResponse struct {
+	Body    RoutingPolicy
+	Headers GetRoutingPolicy200ResponseHeaders
+}
+
+func (response GetRoutingPolicy200JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRoutingPolicy400JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRoutingPolicy401JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRoutingPolicy403JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRoutingPolicy404JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRoutingPolicy500JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicyRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateRoutingPolicyParams
+	Body   *UpdateRoutingPolicyJSONRequestBody
+}
+
+type UpdateRoutingPolicyResponseObject interface {
+	VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type UpdateRoutingPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateRoutingPolicy200JSONResponse struct {
+	Body    RoutingPolicy
+	Headers UpdateRoutingPolicy200ResponseHeaders
+}
+
+func (response UpdateRoutingPolicy200JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateRoutingPolicy400JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateRoutingPolicy401JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateRoutingPolicy403JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateRoutingPolicy404JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateRoutingPolicy409JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateRoutingPolicy412JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateRoutingPolicy413JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateRoutingPolicy422JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateRoutingPolicy500JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRulesRequestObject struct {
+	Params ListRoutingRulesParams
+}
+
+type ListRoutingRulesResponseObject interface {
+	VisitListRoutingRulesResponse(w http.ResponseWriter) error
+}
+
+type ListRoutingRules200JSONResponse RoutingRuleList
+
+func (response ListRoutingRules200JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRoutingRules400JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRoutingRules401JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRoutingRules403JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListRoutingRules404JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRoutingRules500JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRuleRequestObject struct {
+	Params CreateRoutingRuleParams
+	Body   *CreateRoutingRuleJSONRequestBody
+}
+
+type CreateRoutingRuleResponseObject interface {
+	VisitCreateRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type CreateRoutingRule201ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRoutingRule201JSONResponse struct {
+	Body    RoutingRule
+	Headers CreateRoutingRule201ResponseHeaders
+}
+
+func (response CreateRoutingRule201JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRoutingRule400JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRoutingRule401JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRoutingRule403JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateRoutingRule404JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRoutingRule409JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRoutingRule413JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRoutingRule422JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRoutingRule500JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRuleRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteRoutingRuleParams
+}
+
+type DeleteRoutingRuleResponseObject interface {
+	VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type DeleteRoutingRule204Response struct {
+}
+
+func (response DeleteRoutingRule204Response) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRoutingRule400JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRoutingRule401JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRoutingRule403JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRoutingRule404JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRoutingRule412JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRoutingRule500JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRuleRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetRoutingRuleResponseObject interface {
+	VisitGetRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type GetRoutingRule200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRoutingRule200JSONResponse struct {
+	Body    RoutingRule
+	Headers GetRoutingRule200ResponseHeaders
+}
+
+func (response GetRoutingRule200JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRoutingRule400JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRoutingRule401JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRoutingRule403JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRoutingRule404JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRoutingRule500JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRuleRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateRoutingRuleParams
+	Body   *UpdateRoutingRuleJSONRequestBody
+}
+
+type UpdateRoutingRuleResponseObject interface {
+	VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type UpdateRoutingRule200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateRoutingRule200JSONResponse struct {
+	Body    RoutingRule
+	Headers UpdateRoutingRule200ResponseHeaders
+}
+
+func (response UpdateRoutingRule200JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateRoutingRule400JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateRoutingRule401JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateRoutingRule403JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateRoutingRule404JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateRoutingRule412JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateRoutingRule413JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateRoutingRule422JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateRoutingRule500JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateTokenRequestObject struct {
 	Body *CreateTokenFormdataRequestBody
 }
@@ -9377,6 +10892,36 @@ type StrictServerInterface interface {
 	// UpdateRateLimit Change a rate limit
 	// (PUT /api/llm-gateway/admin/rate-limits/{id})
 	UpdateRateLimit(ctx context.Context, request UpdateRateLimitRequestObject) (UpdateRateLimitResponseObject, error)
+	// ListRoutingPolicies List the routing policies
+	// (GET /api/llm-gateway/admin/routing-policies)
+	ListRoutingPolicies(ctx context.Context, request ListRoutingPoliciesRequestObject) (ListRoutingPoliciesResponseObject, error)
+	// CreateRoutingPolicy Create a routing policy
+	// (POST /api/llm-gateway/admin/routing-policies)
+	CreateRoutingPolicy(ctx context.Context, request CreateRoutingPolicyRequestObject) (CreateRoutingPolicyResponseObject, error)
+	// DeleteRoutingPolicy Delete a routing policy
+	// (DELETE /api/llm-gateway/admin/routing-policies/{id})
+	DeleteRoutingPolicy(ctx context.Context, request DeleteRoutingPolicyRequestObject) (DeleteRoutingPolicyResponseObject, error)
+	// GetRoutingPolicy Read a routing policy
+	// (GET /api/llm-gateway/admin/routing-policies/{id})
+	GetRoutingPolicy(ctx context.Context, request GetRoutingPolicyRequestObject) (GetRoutingPolicyResponseObject, error)
+	// UpdateRoutingPolicy Change a routing policy
+	// (PUT /api/llm-gateway/admin/routing-policies/{id})
+	UpdateRoutingPolicy(ctx context.Context, request UpdateRoutingPolicyRequestObject) (UpdateRoutingPolicyResponseObject, error)
+	// ListRoutingRules List the rules of a routing policy
+	// (GET /api/llm-gateway/admin/routing-rules)
+	ListRoutingRules(ctx context.Context, request ListRoutingRulesRequestObject) (ListRoutingRulesResponseObject, error)
+	// CreateRoutingRule Create a routing rule
+	// (POST /api/llm-gateway/admin/routing-rules)
+	CreateRoutingRule(ctx context.Context, request CreateRoutingRuleRequestObject) (CreateRoutingRuleResponseObject, error)
+	// DeleteRoutingRule Delete a routing rule
+	// (DELETE /api/llm-gateway/admin/routing-rules/{id})
+	DeleteRoutingRule(ctx context.Context, request DeleteRoutingRuleRequestObject) (DeleteRoutingRuleResponseObject, error)
+	// GetRoutingRule Read a routing rule
+	// (GET /api/llm-gateway/admin/routing-rules/{id})
+	GetRoutingRule(ctx context.Context, request GetRoutingRuleRequestObject) (GetRoutingRuleResponseObject, error)
+	// UpdateRoutingRule Change a routing rule
+	// (PUT /api/llm-gateway/admin/routing-rules/{id})
+	UpdateRoutingRule(ctx context.Context, request UpdateRoutingRuleRequestObject) (UpdateRoutingRuleResponseObject, error)
 	// CreateToken Get an access token for a service account
 	// (POST /oauth/token)
 	CreateToken(ctx context.Context, request CreateTokenRequestObject) (CreateTokenResponseObject, error)
@@ -11470,6 +13015,352 @@ func (sh *strictHandler) UpdateRateLimit(ctx echo.Context, id Id, params UpdateR
 		return err
 	} else if validResponse, ok := response.(UpdateRateLimitResponseObject); ok {
 		return validResponse.VisitUpdateRateLimitResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoutingPolicies operation middleware
+func (sh *strictHandler) ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error {
+	var request ListRoutingPoliciesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoutingPolicies(ctx.Request().Context(), request.(ListRoutingPoliciesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoutingPolicies")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoutingPoliciesResponseObject); ok {
+		return validResponse.VisitListRoutingPoliciesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRoutingPolicy operation middleware
+func (sh *strictHandler) CreateRoutingPolicy(ctx echo.Context, params CreateRoutingPolicyParams) error {
+	var request CreateRoutingPolicyRequestObject
+
+	request.Params = params
+
+	var body CreateRoutingPolicyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRoutingPolicy(ctx.Request().Context(), request.(CreateRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRoutingPolicyResponseObject); ok {
+		return validResponse.VisitCreateRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRoutingPolicy operation middleware
+func (sh *strictHandler) DeleteRoutingPolicy(ctx echo.Context, id Id, params DeleteRoutingPolicyParams) error {
+	var request DeleteRoutingPolicyRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRoutingPolicy(ctx.Request().Context(), request.(DeleteRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRoutingPolicyResponseObject); ok {
+		return validResponse.VisitDeleteRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRoutingPolicy operation middleware
+func (sh *strictHandler) GetRoutingPolicy(ctx echo.Context, id Id) error {
+	var request GetRoutingPolicyRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRoutingPolicy(ctx.Request().Context(), request.(GetRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRoutingPolicyResponseObject); ok {
+		return validResponse.VisitGetRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateRoutingPolicy operation middleware
+func (sh *strictHandler) UpdateRoutingPolicy(ctx echo.Context, id Id, params UpdateRoutingPolicyParams) error {
+	var request UpdateRoutingPolicyRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateRoutingPolicyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateRoutingPolicy(ctx.Request().Context(), request.(UpdateRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateRoutingPolicyResponseObject); ok {
+		return validResponse.VisitUpdateRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoutingRules operation middleware
+func (sh *strictHandler) ListRoutingRules(ctx echo.Context, params ListRoutingRulesParams) error {
+	var request ListRoutingRulesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoutingRules(ctx.Request().Context(), request.(ListRoutingRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoutingRules")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoutingRulesResponseObject); ok {
+		return validResponse.VisitListRoutingRulesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRoutingRule operation middleware
+func (sh *strictHandler) CreateRoutingRule(ctx echo.Context, params CreateRoutingRuleParams) error {
+	var request CreateRoutingRuleRequestObject
+
+	request.Params = params
+
+	var body CreateRoutingRuleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRoutingRule(ctx.Request().Context(), request.(CreateRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRoutingRuleResponseObject); ok {
+		return validResponse.VisitCreateRoutingRuleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRoutingRule operation middleware
+func (sh *strictHandler) DeleteRoutingRule(ctx echo.Context, id Id, params DeleteRoutingRuleParams) error {
+	var request DeleteRoutingRuleRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRoutingRule(ctx.Request().Context(), request.(DeleteRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRoutingRuleResponseObject); ok {
+		return validResponse.VisitDeleteRoutingRuleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRoutingRule operation middleware
+func (sh *strictHandler) GetRoutingRule(ctx echo.Context, id Id) error {
+	var request GetRoutingRuleRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRoutingRule(ctx.Request().Context(), request.(GetRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRoutingRuleResponseObject); ok {
+		return validResponse.VisitGetRoutingRuleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateRoutingRule operation middleware
+func (sh *strictHandler) UpdateRoutingRule(ctx echo.Context, id Id, params UpdateRoutingRuleParams) error {
+	var request UpdateRoutingRuleRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateRoutingRuleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateRoutingRule(ctx.Request().Context(), request.(UpdateRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateRoutingRuleResponseObject); ok {
+		return validResponse.VisitUpdateRoutingRuleResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -950,6 +950,27 @@ func (e RouteHealthStatusState) Valid() bool {
 	}
 }
 
+// Defines values for RoutingPosture.
+const (
+	RoutingPostureBalanced RoutingPosture = "balanced"
+	RoutingPostureQuality  RoutingPosture = "quality"
+	RoutingPostureSavings  RoutingPosture = "savings"
+)
+
+// Valid indicates whether the value is a known member of the RoutingPosture enum.
+func (e RoutingPosture) Valid() bool {
+	switch e {
+	case RoutingPostureBalanced:
+		return true
+	case RoutingPostureQuality:
+		return true
+	case RoutingPostureSavings:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ScopeType.
 const (
 	ScopeTypeAgent     ScopeType = "agent"
@@ -2921,6 +2942,209 @@ type RouteHealthTransition struct {
 	WindowSecs int `json:"window_secs"`
 }
 
+// RoutingPolicy defines model for RoutingPolicy.
+type RoutingPolicy struct {
+	ContextBreakpoints   []int64                               `json:"context_breakpoints"`
+	CreatedAt            time.Time                             `json:"created_at"`
+	CreatedByEmail       nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName        nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId      nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	DefaultSlotOnFailure int                                   `json:"default_slot_on_failure"`
+	Description          nullable.Nullable[string]             `json:"description"`
+	DeterminerModelAlias nullable.Nullable[string]             `json:"determiner_model_alias"`
+	DeterminerPrompt     nullable.Nullable[string]             `json:"determiner_prompt"`
+	Enabled              bool                                  `json:"enabled"`
+	Id                   openapi_types.UUID                    `json:"id"`
+	LastChangeNote       nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// ModelAlias Example: auto
+	ModelAlias string             `json:"model_alias"`
+	OrgId      openapi_types.UUID `json:"org_id"`
+
+	// Posture How the determiner weighs cost against quality.
+	Posture             RoutingPosture `json:"posture"`
+	RouterInputMaxChars int            `json:"router_input_max_chars"`
+	Slots               []RoutingSlot  `json:"slots"`
+	UpdatedAt           time.Time      `json:"updated_at"`
+}
+
+// RoutingPolicyCreate defines model for RoutingPolicyCreate.
+type RoutingPolicyCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ContextBreakpoints Token counts, increasing, one less than slots. A request larger than the n-th goes to slot n or above, counted from 1.
+	ContextBreakpoints *[]int64 `json:"context_breakpoints,omitempty"`
+
+	// DefaultSlotOnFailure The slot where the determiner fails.
+	DefaultSlotOnFailure *int `json:"default_slot_on_failure,omitempty"`
+
+	// Description At most 2000 characters.
+	Description *string `json:"description,omitempty"`
+
+	// DeterminerModelAlias The model that picks. Without one, or blank, the size of the request picks. It need not exist.
+	DeterminerModelAlias *string `json:"determiner_model_alias,omitempty"`
+
+	// DeterminerPrompt In place of the built-in one, unless it is empty.
+	DeterminerPrompt *string `json:"determiner_prompt,omitempty"`
+	Enabled          *bool   `json:"enabled,omitempty"`
+
+	// ModelAlias What callers put in `model`, without regard to case. Without `/`, and no route's name; at most 255 characters.
+	//
+	// Example: auto
+	ModelAlias string          `json:"model_alias"`
+	Posture    *RoutingPosture `json:"posture,omitempty"`
+
+	// RouterInputMaxChars How much of a request the determiner sees.
+	RouterInputMaxChars *int `json:"router_input_max_chars,omitempty"`
+
+	// Slots What it picks from, the cheapest first. Rules name a slot by its index, from 0.
+	Slots []RoutingSlot `json:"slots"`
+}
+
+// RoutingPolicyUpdate defines model for RoutingPolicyUpdate.
+type RoutingPolicyUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote           *ChangeNote `json:"change_note,omitempty"`
+	ContextBreakpoints   *[]int64    `json:"context_breakpoints,omitempty"`
+	DefaultSlotOnFailure *int        `json:"default_slot_on_failure,omitempty"`
+
+	// Description Null clears it.
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// DeterminerModelAlias Null clears it.
+	DeterminerModelAlias nullable.Nullable[string] `json:"determiner_model_alias,omitempty"`
+
+	// DeterminerPrompt Null clears it.
+	DeterminerPrompt nullable.Nullable[string] `json:"determiner_prompt,omitempty"`
+	Enabled          *bool                     `json:"enabled,omitempty"`
+	ModelAlias       *string                   `json:"model_alias,omitempty"`
+
+	// Posture How the determiner weighs cost against quality.
+	Posture             *RoutingPosture `json:"posture,omitempty"`
+	RouterInputMaxChars *int            `json:"router_input_max_chars,omitempty"`
+
+	// Slots Replaces all of them.
+	Slots *[]RoutingSlot `json:"slots,omitempty"`
+}
+
+// RoutingPosture How the determiner weighs cost against quality.
+type RoutingPosture string
+
+// RoutingRule defines model for RoutingRule.
+type RoutingRule struct {
+	// Conflicts Of all the policy's rules. Not in listings, which have them beside the rules.
+	Conflicts       *[]RoutingRuleConflict                `json:"conflicts,omitempty"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	DenySlots       []int                                 `json:"deny_slots"`
+
+	// Description Example: Contract review or legal analysis
+	Description    string                    `json:"description"`
+	Enabled        bool                      `json:"enabled"`
+	FloorSlot      nullable.Nullable[int]    `json:"floor_slot"`
+	Id             openapi_types.UUID        `json:"id"`
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// Name Example: Legal review
+	Name      string             `json:"name"`
+	OrgId     openapi_types.UUID `json:"org_id"`
+	PolicyId  openapi_types.UUID `json:"policy_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// RoutingRuleConflict Two enabled rules, or one and itself, that cannot both hold. It is advice; where both match a request the ban wins.
+type RoutingRuleConflict struct {
+	// ConflictsWith The name of the rule with the bans.
+	ConflictsWith string `json:"conflicts_with"`
+	Detail        string `json:"detail"`
+
+	// Rule The name of the rule with the floor.
+	Rule string `json:"rule"`
+}
+
+// RoutingRuleCreate defines model for RoutingRuleCreate.
+type RoutingRuleCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// DenySlots Slots that a request which matches never gets; kept in order, each once.
+	DenySlots *[]int `json:"deny_slots,omitempty"`
+
+	// Description The kind of request, in plain words for the determiner; at most 2000 characters. Space around it is dropped.
+	Description string `json:"description"`
+	Enabled     *bool  `json:"enabled,omitempty"`
+
+	// FloorSlot The lowest slot for a request that matches. This or `deny_slots` is required. A slot that the policy does not have counts for nothing.
+	FloorSlot *int `json:"floor_slot,omitempty"`
+
+	// Name Unique on the policy; at most 120 characters. Space around it is dropped.
+	//
+	// Example: Legal review
+	Name string `json:"name"`
+}
+
+// RoutingRuleList defines model for RoutingRuleList.
+type RoutingRuleList struct {
+	Conflicts []RoutingRuleConflict `json:"conflicts"`
+	Rules     []RoutingRule         `json:"rules"`
+}
+
+// RoutingRuleUpdate defines model for RoutingRuleUpdate.
+type RoutingRuleUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// DenySlots Null clears it.
+	DenySlots   nullable.Nullable[[]int] `json:"deny_slots,omitempty"`
+	Description *string                  `json:"description,omitempty"`
+	Enabled     *bool                    `json:"enabled,omitempty"`
+
+	// FloorSlot Null clears it.
+	FloorSlot nullable.Nullable[int] `json:"floor_slot,omitempty"`
+	Name      *string                `json:"name,omitempty"`
+}
+
+// RoutingSlot defines model for RoutingSlot.
+type RoutingSlot struct {
+	// Description What it is good for, for the determiner; at most 2000 characters.
+	//
+	// Example: Short rewrites, lookups
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// Label For people; at most 255 characters.
+	//
+	// Example: Cheap
+	Label nullable.Nullable[string] `json:"label,omitempty"`
+
+	// ModelAlias A route's name, or `<provider>/<upstream model>` of an enabled model.
+	//
+	// Example: cheap
+	ModelAlias string `json:"model_alias"`
+}
+
 // ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
 // `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
 // key, `group` every key that acts as a group.
@@ -3477,6 +3701,68 @@ type UpdateRateLimitParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListRoutingPoliciesParams defines parameters for ListRoutingPolicies.
+type ListRoutingPoliciesParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRoutingPolicyParams defines parameters for CreateRoutingPolicy.
+type CreateRoutingPolicyParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteRoutingPolicyParams defines parameters for DeleteRoutingPolicy.
+type DeleteRoutingPolicyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRoutingPolicyParams defines parameters for UpdateRoutingPolicy.
+type UpdateRoutingPolicyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListRoutingRulesParams defines parameters for ListRoutingRules.
+type ListRoutingRulesParams struct {
+	// PolicyId The routing policy.
+	PolicyId openapi_types.UUID `form:"policy_id" json:"policy_id"`
+}
+
+// CreateRoutingRuleParams defines parameters for CreateRoutingRule.
+type CreateRoutingRuleParams struct {
+	// PolicyId The routing policy.
+	PolicyId openapi_types.UUID `form:"policy_id" json:"policy_id"`
+
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteRoutingRuleParams defines parameters for DeleteRoutingRule.
+type DeleteRoutingRuleParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRoutingRuleParams defines parameters for UpdateRoutingRule.
+type UpdateRoutingRuleParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
 type CreateApiKeyJSONRequestBody = ApiKeyCreate
 
@@ -3548,6 +3834,18 @@ type CreateRateLimitJSONRequestBody = RateLimitCreate
 
 // UpdateRateLimitJSONRequestBody defines body for UpdateRateLimit for application/json ContentType.
 type UpdateRateLimitJSONRequestBody = RateLimitUpdate
+
+// CreateRoutingPolicyJSONRequestBody defines body for CreateRoutingPolicy for application/json ContentType.
+type CreateRoutingPolicyJSONRequestBody = RoutingPolicyCreate
+
+// UpdateRoutingPolicyJSONRequestBody defines body for UpdateRoutingPolicy for application/json ContentType.
+type UpdateRoutingPolicyJSONRequestBody = RoutingPolicyUpdate
+
+// CreateRoutingRuleJSONRequestBody defines body for CreateRoutingRule for application/json ContentType.
+type CreateRoutingRuleJSONRequestBody = RoutingRuleCreate
+
+// UpdateRoutingRuleJSONRequestBody defines body for UpdateRoutingRule for application/json ContentType.
+type UpdateRoutingRuleJSONRequestBody = RoutingRuleUpdate
 
 // CreateTokenFormdataRequestBody defines body for CreateToken for application/x-www-form-urlencoded ContentType.
 type CreateTokenFormdataRequestBody = TokenRequest

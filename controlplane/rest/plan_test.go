@@ -111,3 +111,15 @@ func (a *api) refused(t *testing.T, method, path string, valid fields, refusals 
 		a.call(t, method, path, body).wantError(t, c.status, "invalid_request_error", c.message)
 	}
 }
+
+// deletedOnce deletes a resource; the second time, and for a read, it is not there.
+func (a *api) deletedOnce(t *testing.T, path string, missing string) {
+	t.Helper()
+	r := a.call(t, "DELETE", path, nil).want(t, 200)
+	if diff := cmp.Diff(fields{"deleted": true}, r.object(t)); diff != "" {
+		t.Error(diff)
+	}
+	for _, method := range []string{"DELETE", "GET"} {
+		a.call(t, method, path, nil).wantError(t, 404, "not_found_error", missing)
+	}
+}

@@ -22,7 +22,11 @@ type described struct {
 
 // fill puts an id into the path.
 func (d described) fill(id string) string {
-	return strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
+	path := strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
+	if path == rulesPath {
+		path += "?policy_id=" + id
+	}
+	return path
 }
 
 func operations(t *testing.T) (list []described) {
@@ -92,6 +96,10 @@ func (a *api) everything(t *testing.T) foreign {
 	f["model-route-groups"] = a.call(t, "POST", groupsPath, fields{"name": "Theirs", "model_aliases": []any{"theirs"}}).want(t, 200).id(t)
 	f["model-access"] = a.call(t, "POST", accessPath, accessPolicy("Theirs")).want(t, 200).id(t)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
+	a.call(t, "POST", mappingsPath, fields{"provider_id": f["providers"], "model_alias": "cheap", "upstream_model": "m"}).want(t, 200)
+	a.call(t, "POST", mappingsPath, fields{"provider_id": f["providers"], "model_alias": "strong", "upstream_model": "m"}).want(t, 200)
+	f["routing-policies"] = a.policy(t, "theirs")
+	f["routing-rules"] = a.call(t, "POST", rulesPath+"?policy_id="+f["routing-policies"], routingRule("Theirs")).want(t, 201).id(t)
 	f["rate-limits"] = a.call(t, "POST", limitsPath, rateLimit("Theirs")).want(t, 200).id(t)
 	f["budgets"] = a.call(t, "POST", budgetsPath, budget("Theirs")).want(t, 200).id(t)
 	f["model-pricing"] = a.price(t, with(price("m", 1), fields{"effective_from": farFuture})).id(t)
@@ -113,6 +121,9 @@ var matrixBodies = map[string]string{
 	"explainRequest":            `{"model":"m","api_key_id":"%s"}`,
 	"createModelPricing":        `{"model_pattern":"m","input_cost_per_million_tokens":1,"output_cost_per_million_tokens":1,"provider_id":"%s"}`,
 	"updateModelPricing":        `{}`,
+	"updateRoutingPolicy":       `{}`,
+	"updateRoutingRule":         `{}`,
+	"createRoutingRule":         `{"name":"x","description":"d","floor_slot":1}`,
 	"updateRateLimit":           `{"target_provider_id":"%s"}`,
 	"createRateLimit":           `{"name":"x","scope_type":"org","requests_per_minute":1,"target_provider_id":"%s"}`,
 	"updateBudget":              `{}`,
@@ -138,6 +149,8 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 	for _, op := range operations(t) {
 		id := theirs.idFor(op.path)
 		switch op.id {
+		case "listRoutingRules", "createRoutingRule":
+			id = theirs["routing-policies"]
 		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget":
 			id = theirs["providers"]
 		case "createModelAccess":
@@ -167,7 +180,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, pricesPath, limitsPath, budgetsPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, pricesPath, limitsPath, budgetsPath, policiesPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}
@@ -181,7 +194,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 // that stays green without the wall is no test.
 func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing", "rate_limits", "budgets"} {
+	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing", "rate_limits", "budgets", "routing_policies", "routing_rules"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			a := setupAlone(t)

@@ -39,6 +39,14 @@ func newProvider(name string, models ...string) tenant.ProviderCreate {
 		Name: &name, BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("sk-test"))}}
 }
 
+func newRoutingPolicy(alias, slot string) tenant.RoutingPolicyPatch {
+	return tenant.RoutingPolicyPatch{Alias: &alias, Slots: &[]tenant.RoutingSlot{{Alias: slot}, {Alias: slot}}, Breakpoints: &[]int64{1}}
+}
+
+func newRoutingRule(name string) tenant.RoutingRulePatch {
+	return tenant.RoutingRulePatch{Name: &name, Description: &name, FloorSlot: tenant.Change[int]{Set: true, Value: ptr(1)}}
+}
+
 func newRateLimit(name string) tenant.RateLimitPatch {
 	return tenant.RateLimitPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}},
 		RequestsPerMinute: tenant.Change[int64]{Set: true, Value: ptr(int64(1))}}
@@ -164,9 +172,31 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, _, err := db.Store.APIKeys().Rotate(ctx, p, id, tenant.KeyRotate{})
 			return err
 		},
-		"RateLimits.List":   func(p tenant.Principal) error { _, err := db.Store.RateLimits().List(ctx, p); return err },
-		"RateLimits.Status": func(p tenant.Principal) error { _, err := db.Store.RateLimits().Status(ctx, p); return err },
-		"RateLimits.Get":    func(p tenant.Principal) error { _, err := db.Store.RateLimits().Get(ctx, p, id); return err },
+		"RoutingPolicies.List": func(p tenant.Principal) error { _, err := db.Store.RoutingPolicies().List(ctx, p); return err },
+		"RoutingPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.RoutingPolicies().Get(ctx, p, id); return err },
+		"RoutingPolicies.Create": func(p tenant.Principal) error {
+			_, err := db.Store.RoutingPolicies().Create(ctx, p, newRoutingPolicy("auto", "m"))
+			return err
+		},
+		"RoutingPolicies.Update": func(p tenant.Principal) error {
+			_, err := db.Store.RoutingPolicies().Update(ctx, p, id, tenant.RoutingPolicyPatch{})
+			return err
+		},
+		"RoutingPolicies.Delete": func(p tenant.Principal) error { return db.Store.RoutingPolicies().Delete(ctx, p, id) },
+		"RoutingRules.List":      func(p tenant.Principal) error { _, _, err := db.Store.RoutingRules().List(ctx, p, id); return err },
+		"RoutingRules.Get":       func(p tenant.Principal) error { _, _, err := db.Store.RoutingRules().Get(ctx, p, id); return err },
+		"RoutingRules.Create": func(p tenant.Principal) error {
+			_, _, err := db.Store.RoutingRules().Create(ctx, p, id, newRoutingRule("R"))
+			return err
+		},
+		"RoutingRules.Update": func(p tenant.Principal) error {
+			_, _, err := db.Store.RoutingRules().Update(ctx, p, id, tenant.RoutingRulePatch{})
+			return err
+		},
+		"RoutingRules.Delete": func(p tenant.Principal) error { return db.Store.RoutingRules().Delete(ctx, p, id) },
+		"RateLimits.List":     func(p tenant.Principal) error { _, err := db.Store.RateLimits().List(ctx, p); return err },
+		"RateLimits.Status":   func(p tenant.Principal) error { _, err := db.Store.RateLimits().Status(ctx, p); return err },
+		"RateLimits.Get":      func(p tenant.Principal) error { _, err := db.Store.RateLimits().Get(ctx, p, id); return err },
 		"RateLimits.Create": func(p tenant.Principal) error {
 			_, err := db.Store.RateLimits().Create(ctx, p, newRateLimit("L"))
 			return err

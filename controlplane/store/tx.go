@@ -118,6 +118,10 @@ func explain(err error) error {
 		return tenant.ProviderNameTaken()
 	case "model_mappings_target":
 		return tenant.MappingExists()
+	case "routing_policies_alias":
+		return tenant.RoutingPolicyExists()
+	case "routing_rules_name":
+		return tenant.RoutingRuleExists()
 	case "rate_limits_aim":
 		return tenant.RateLimitExists()
 	case "budgets_aim":

@@ -98,6 +98,13 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 	if _, _, err := db.Store.CreateServiceAccount(t.Context(), admin.OrganizationID, "terraform", tenant.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
+	policy, err := db.Store.RoutingPolicies().Create(t.Context(), admin, newRoutingPolicy("auto", "P/m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.Store.RoutingRules().Create(t.Context(), admin, policy.ID, newRoutingRule("R")); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := db.Store.RateLimits().Create(t.Context(), admin, newRateLimit("L")); err != nil {
 		t.Fatal(err)
 	}

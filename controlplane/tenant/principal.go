@@ -153,6 +153,18 @@ const (
 	DeleteBudget     Operation = "deleteBudget"
 	ListBudgetStatus Operation = "listBudgetStatus"
 
+	ListRoutingPolicies Operation = "listRoutingPolicies"
+	CreateRoutingPolicy Operation = "createRoutingPolicy"
+	GetRoutingPolicy    Operation = "getRoutingPolicy"
+	UpdateRoutingPolicy Operation = "updateRoutingPolicy"
+	DeleteRoutingPolicy Operation = "deleteRoutingPolicy"
+
+	ListRoutingRules  Operation = "listRoutingRules"
+	CreateRoutingRule Operation = "createRoutingRule"
+	GetRoutingRule    Operation = "getRoutingRule"
+	UpdateRoutingRule Operation = "updateRoutingRule"
+	DeleteRoutingRule Operation = "deleteRoutingRule"
+
 	ListAuditEvents Operation = "listAuditEvents"
 
 	ListRouteHealth  Operation = "listRouteHealth"
@@ -228,6 +240,18 @@ var permissions = map[Operation]Role{
 	UpdateBudget:     RoleAdmin,
 	DeleteBudget:     RoleAdmin,
 	ListBudgetStatus: RoleAdmin,
+
+	ListRoutingPolicies: RoleAdmin,
+	CreateRoutingPolicy: RoleAdmin,
+	GetRoutingPolicy:    RoleAdmin,
+	UpdateRoutingPolicy: RoleAdmin,
+	DeleteRoutingPolicy: RoleAdmin,
+
+	ListRoutingRules:  RoleAdmin,
+	CreateRoutingRule: RoleAdmin,
+	GetRoutingRule:    RoleAdmin,
+	UpdateRoutingRule: RoleAdmin,
+	DeleteRoutingRule: RoleAdmin,
 
 	ListAuditEvents: RoleAdmin,
 
