@@ -433,6 +433,7 @@ func (e ExplainOutcomeOrigin) Valid() bool {
 
 // Defines values for ExplainResolutionKind.
 const (
+	ExplainResolutionKindDenied     ExplainResolutionKind = "denied"
 	ExplainResolutionKindDirect     ExplainResolutionKind = "direct"
 	ExplainResolutionKindNone       ExplainResolutionKind = "none"
 	ExplainResolutionKindNotReached ExplainResolutionKind = "not_reached"
@@ -442,6 +443,8 @@ const (
 // Valid indicates whether the value is a known member of the ExplainResolutionKind enum.
 func (e ExplainResolutionKind) Valid() bool {
 	switch e {
+	case ExplainResolutionKindDenied:
+		return true
 	case ExplainResolutionKindDirect:
 		return true
 	case ExplainResolutionKindNone:
@@ -1351,7 +1354,7 @@ type ExplainQuestion struct {
 	// further one.
 	Answers *[]SimulatedAnswer `json:"answers,omitempty"`
 
-	// ApiKeyId The gateway key that the caller sends. Default a valid one.
+	// ApiKeyId The gateway key that the caller sends. Default a valid one that is no user's and no group's.
 	ApiKeyId *openapi_types.UUID `json:"api_key_id,omitempty"`
 	Endpoint *ExplainEndpoint    `json:"endpoint,omitempty"`
 
@@ -1373,7 +1376,7 @@ type ExplainQuestion struct {
 // ExplainResolution defines model for ExplainResolution.
 type ExplainResolution struct {
 	// Kind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
-	// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+	// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
 	Kind ExplainResolutionKind `json:"kind"`
 
 	// Reason One sentence for people.
@@ -1386,7 +1389,7 @@ type ExplainResolution struct {
 }
 
 // ExplainResolutionKind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
-// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
 type ExplainResolutionKind string
 
 // ExplainStep defines model for ExplainStep.
@@ -1396,6 +1399,11 @@ type ExplainStep struct {
 	// Example: rate_limited
 	CooldownReason *string             `json:"cooldown_reason,omitempty"`
 	Decision       ExplainStepDecision `json:"decision"`
+
+	// DeniedBy What denies it to the caller, where that is the reason.
+	//
+	// Example: model access policy "Interns" does not allow it
+	DeniedBy *string `json:"denied_by,omitempty"`
 
 	// Health What the last try would say of the target's health; null where it says nothing.
 	Health nullable.Nullable[ExplainHealth] `json:"health"`
