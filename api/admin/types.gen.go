@@ -1919,6 +1919,12 @@ type ModelRouteGroupUpdate struct {
 // added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 type ModelSyncMode string
 
+// Named defines model for Named.
+type Named struct {
+	Id   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
 // PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
 type PolicyType string
 
@@ -2147,6 +2153,56 @@ type ProviderUpdate struct {
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs,omitempty"`
 }
 
+// Route defines model for Route.
+type Route struct {
+	// ModelAlias Example: smart
+	ModelAlias       string  `json:"model_alias"`
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// Targets In the order in which they are tried.
+	Targets []ModelMapping `json:"targets"`
+
+	// TargetsAvailable How many of the targets can serve now: nothing in the configuration keeps them from it, and they do not cool down.
+	TargetsAvailable int `json:"targets_available"`
+}
+
+// RouteCreate defines model for RouteCreate.
+type RouteCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// EnableModels Enables the targets' models on their providers where they are not.
+	EnableModels *bool `json:"enable_models,omitempty"`
+
+	// ModelAlias What callers put in `model`. At most 255 characters.
+	//
+	// Example: smart
+	ModelAlias string `json:"model_alias"`
+
+	// Targets One to 100, in the order in which they are tried.
+	Targets []RouteTarget `json:"targets"`
+}
+
+// RouteDeleted defines model for RouteDeleted.
+type RouteDeleted struct {
+	// Deleted Example: true
+	Deleted bool `json:"deleted"`
+
+	// KeptEnablements Targets that are a model's 1:1 enablement: the model stays enabled.
+	KeptEnablements int `json:"kept_enablements"`
+
+	// ModelAccessPolicies Policies that name it still, and match nothing by it.
+	ModelAccessPolicies []Named `json:"model_access_policies"`
+
+	// ModelRouteGroups The groups that it was in.
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// Targets How many it had.
+	Targets int `json:"targets"`
+}
+
 // RouteHealth defines model for RouteHealth.
 type RouteHealth struct {
 	// ConcurrencyCap How many requests at a time each node lets through; null: no cap.
@@ -2247,6 +2303,75 @@ type RouteHealthTransition struct {
 
 	// WindowSecs Length of the cooldown that began; 0 where none did.
 	WindowSecs int `json:"window_secs"`
+}
+
+// RouteRename defines model for RouteRename.
+type RouteRename struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ModelAlias The new name. No route may have it.
+	//
+	// Example: smarter
+	ModelAlias string `json:"model_alias"`
+}
+
+// RouteRenamed defines model for RouteRenamed.
+type RouteRenamed struct {
+	// Moved What has the new name now.
+	Moved struct {
+		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
+		KeptEnablements     int     `json:"kept_enablements"`
+		ModelAccessPolicies []Named `json:"model_access_policies"`
+		ModelRouteGroups    []Named `json:"model_route_groups"`
+		Targets             int     `json:"targets"`
+	} `json:"moved"`
+	Route Route `json:"route"`
+}
+
+// RouteTarget defines model for RouteTarget.
+type RouteTarget struct {
+	// CooldownFailureThreshold Failures within the window that cool the target down for everyone. 0: never; a caller's own rejected credential cools down all the same.
+	CooldownFailureThreshold *int `json:"cooldown_failure_threshold,omitempty"`
+
+	// CooldownFirstSecs The first cooldown; doubles on each failed recovery. At most `cooldown_max_secs`.
+	CooldownFirstSecs *int `json:"cooldown_first_secs,omitempty"`
+
+	// CooldownMaxSecs The longest cooldown, whatever asks for one.
+	CooldownMaxSecs *int `json:"cooldown_max_secs,omitempty"`
+
+	// CooldownOverloadedSecs The cooldown after a 529 without `Retry-After`. 0: a 529 is a failure like any other.
+	CooldownOverloadedSecs *int `json:"cooldown_overloaded_secs,omitempty"`
+
+	// CooldownRateLimitedSecs The cooldown after a 429 without `Retry-After`.
+	CooldownRateLimitedSecs *int `json:"cooldown_rate_limited_secs,omitempty"`
+
+	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
+	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
+	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
+	Enabled    *bool              `json:"enabled,omitempty"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// RequestTimeoutSecs Total time of a non-streaming try. Default: the provider's, else 120.
+	RequestTimeoutSecs *int `json:"request_timeout_secs,omitempty"`
+
+	// RetryOn429Count How often the same target is tried again on a 429.
+	RetryOn429Count *int `json:"retry_on_429_count,omitempty"`
+
+	// RetryOn429MaxWaitSecs Longest wait before such a retry: it waits the provider's `Retry-After`, 1 s without one. 0: it waits about 1 s,
+	// whatever the provider asks.
+	RetryOn429MaxWaitSecs *int `json:"retry_on_429_max_wait_secs,omitempty"`
+
+	// StreamIdleTimeoutSecs Longest gap between streamed chunks. Default: the provider's, else 180.
+	StreamIdleTimeoutSecs *int `json:"stream_idle_timeout_secs,omitempty"`
+
+	// UpstreamModel What the provider calls it. At most 255 characters.
+	//
+	// Example: gpt-5
+	UpstreamModel string `json:"upstream_model"`
 }
 
 // ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
@@ -2664,6 +2789,31 @@ type ListProviderModelMappingsParams struct {
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
+// ListRoutesParams defines parameters for ListRoutes.
+type ListRoutesParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this name.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRouteParams defines parameters for CreateRoute.
+type CreateRouteParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DuplicateRouteParams defines parameters for DuplicateRoute.
+type DuplicateRouteParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
 type CreateApiKeyJSONRequestBody = ApiKeyCreate
 
@@ -2714,6 +2864,15 @@ type CreateProviderJSONRequestBody = ProviderCreate
 
 // UpdateProviderJSONRequestBody defines body for UpdateProvider for application/json ContentType.
 type UpdateProviderJSONRequestBody = ProviderUpdate
+
+// CreateRouteJSONRequestBody defines body for CreateRoute for application/json ContentType.
+type CreateRouteJSONRequestBody = RouteCreate
+
+// DuplicateRouteJSONRequestBody defines body for DuplicateRoute for application/json ContentType.
+type DuplicateRouteJSONRequestBody = RouteRename
+
+// RenameRouteJSONRequestBody defines body for RenameRoute for application/json ContentType.
+type RenameRouteJSONRequestBody = RouteRename
 
 // CreateTokenFormdataRequestBody defines body for CreateToken for application/x-www-form-urlencoded ContentType.
 type CreateTokenFormdataRequestBody = TokenRequest

@@ -82,6 +82,9 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.CreateModelRouteGroup:     func() any { return new(admin.CreateModelRouteGroupJSONRequestBody) },
 	tenant.UpdateModelRouteGroup:     func() any { return new(admin.UpdateModelRouteGroupJSONRequestBody) },
 	tenant.AddModelRouteGroupMembers: func() any { return new(admin.AddModelRouteGroupMembersJSONRequestBody) },
+	tenant.CreateRoute:               func() any { return new(admin.CreateRouteJSONRequestBody) },
+	tenant.RenameRoute:               func() any { return new(admin.RenameRouteJSONRequestBody) },
+	tenant.DuplicateRoute:            func() any { return new(admin.DuplicateRouteJSONRequestBody) },
 	tenant.UpdateGovernanceConfig:    func() any { return new(admin.UpdateGovernanceConfigJSONRequestBody) },
 }
 

@@ -20,8 +20,11 @@ type described struct {
 	id, method, path string
 }
 
-// fill puts an id into the path.
+// fill puts an id into the path. A route's id is its name.
 func (d described) fill(id string) string {
+	if !strings.Contains(d.path, "{id}") {
+		return strings.ReplaceAll(d.path, "{alias}", id)
+	}
 	return strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
 }
 
@@ -89,6 +92,7 @@ func (a *api) everything(t *testing.T) foreign {
 	t.Helper()
 	f := foreign{"providers": a.provider(t, "Theirs", "m")}
 	f["model-mappings"] = a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
+	f["routes"] = a.call(t, "POST", routesPath, routeTo("theirs", onProvider(f["providers"], "m"))).want(t, 200).field(t, "model_alias").(string)
 	f["model-route-groups"] = a.call(t, "POST", groupsPath, fields{"name": "Theirs", "model_aliases": []any{"theirs"}}).want(t, 200).id(t)
 	f["model-access"] = a.call(t, "POST", accessPath, accessPolicy("Theirs")).want(t, 200).id(t)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
@@ -102,6 +106,9 @@ func (f foreign) idFor(path string) string {
 // bodies by operation, where one is needed; %s is an id of another organization.
 var matrixBodies = map[string]string{
 	"updateProvider":            `{}`,
+	"createRoute":               `{"model_alias":"x","targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
+	"renameRoute":               `{"model_alias":"x"}`,
+	"duplicateRoute":            `{"model_alias":"x"}`,
 	"updateModelAccess":         `{}`,
 	"createModelAccess":         `{"name":"x","scope_type":"org","policy_type":"denylist","targets":[{"kind":"route_group","group_id":"%s"}]}`,
 	"updateModelRouteGroup":     `{}`,
@@ -129,7 +136,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 	for _, op := range operations(t) {
 		id := theirs.idFor(op.path)
 		switch op.id {
-		case "createModelMapping":
+		case "createModelMapping", "createRoute":
 			id = theirs["providers"]
 		case "createModelAccess":
 			id = theirs["model-route-groups"]
@@ -137,7 +144,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 			id = theirs["api-keys"]
 		case "reorderModelMappings":
 		default:
-			if !strings.Contains(op.path, "{id}") {
+			if !strings.Contains(op.path, "{id}") && !strings.Contains(op.path, "{alias}") {
 				continue
 			}
 		}
@@ -158,7 +165,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, routesPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}

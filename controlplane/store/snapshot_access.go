@@ -29,6 +29,9 @@ func snapshotAccess(ctx context.Context, tx pgx.Tx, s *node.Snapshot) error {
 		s.AccessPolicies = append(s.AccessPolicies, accessEntry(p))
 		groups = append(groups, p.Groups()...)
 	}
+	if len(groups) == 0 {
+		return nil
+	}
 	s.RouteGroups, err = collect(ctx, tx, func(row pgx.CollectableRow) (g node.RouteGroup, err error) {
 		err = row.Scan(&g.ID, &g.Aliases)
 		return g, err
