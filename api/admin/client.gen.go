@@ -435,7 +435,7 @@ type ClientInterface interface {
 	// DeleteModelMapping Delete a model mapping
 	//
 	// Deleting a 1:1 enablement leaves the routes that use it: those targets stop serving and say so in
-	// `serving_status`.
+	// `serving_status`. With its last target a route is gone, and leaves its groups.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/model-mappings/{id} (the `DeleteModelMapping` operationId).
 	DeleteModelMapping(ctx context.Context, id Id, params *DeleteModelMappingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -447,12 +447,18 @@ type ClientInterface interface {
 
 	// UpdateModelMappingWithBody Change a model mapping
 	//
+	// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+	// renames the route: groups and model access policies are carried along, as by `renameRoute`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
 	UpdateModelMappingWithBody(ctx context.Context, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateModelMapping Change a model mapping
+	//
+	// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+	// renames the route: groups and model access policies are carried along, as by `renameRoute`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -770,6 +776,87 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/rate-limits/{id} (the `UpdateRateLimit` operationId).
 	UpdateRateLimit(ctx context.Context, id Id, params *UpdateRateLimitParams, body UpdateRateLimitJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRoutes List the routes
+	//
+	// A route is a name that callers put in `model`, and the model mappings of that `model_alias` in order. A 1:1 enablement is a
+	// target only where its `bare_alias` is true. The listing is in the order of the names.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/routes (the `ListRoutes` operationId).
+	ListRoutes(ctx context.Context, params *ListRoutesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRouteWithBody Create a route
+	//
+	// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+	// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+	CreateRouteWithBody(ctx context.Context, params *CreateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRoute Create a route
+	//
+	// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+	// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+	CreateRoute(ctx context.Context, params *CreateRouteParams, body CreateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteRoute Delete a route
+	//
+	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
+	// access policies that name the route keep it, and are listed.
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
+	DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRoute Read a route
+	//
+	// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
+	GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DuplicateRouteWithBody Copy a route
+	//
+	// The copy has the same targets and is in no group.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+	DuplicateRouteWithBody(ctx context.Context, alias Alias, params *DuplicateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DuplicateRoute Copy a route
+	//
+	// The copy has the same targets and is in no group.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+	DuplicateRoute(ctx context.Context, alias Alias, params *DuplicateRouteParams, body DuplicateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenameRouteWithBody Give a route another name
+	//
+	// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+	// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+	// the renamed route gets a custom alias over it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+	RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RenameRoute Give a route another name
+	//
+	// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+	// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+	// the renamed route gets a custom alias over it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+	RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoutingPolicies List the routing policies
 	//
@@ -1646,7 +1733,7 @@ func (c *Client) ReorderModelMappings(ctx context.Context, body ReorderModelMapp
 // DeleteModelMapping Delete a model mapping
 //
 // Deleting a 1:1 enablement leaves the routes that use it: those targets stop serving and say so in
-// `serving_status`.
+// `serving_status`. With its last target a route is gone, and leaves its groups.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/model-mappings/{id} (the `DeleteModelMapping` operationId).
 func (c *Client) DeleteModelMapping(ctx context.Context, id Id, params *DeleteModelMappingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1678,6 +1765,9 @@ func (c *Client) GetModelMapping(ctx context.Context, id Id, reqEditors ...Reque
 
 // UpdateModelMappingWithBody Change a model mapping
 //
+// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+// renames the route: groups and model access policies are carried along, as by `renameRoute`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
@@ -1694,6 +1784,9 @@ func (c *Client) UpdateModelMappingWithBody(ctx context.Context, id Id, params *
 }
 
 // UpdateModelMapping Change a model mapping
+//
+// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+// renames the route: groups and model access policies are carried along, as by `renameRoute`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2422,6 +2515,177 @@ func (c *Client) UpdateRateLimitWithBody(ctx context.Context, id Id, params *Upd
 // Corresponds with PUT /api/llm-gateway/admin/rate-limits/{id} (the `UpdateRateLimit` operationId).
 func (c *Client) UpdateRateLimit(ctx context.Context, id Id, params *UpdateRateLimitParams, body UpdateRateLimitJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateRateLimitRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRoutes List the routes
+//
+// A route is a name that callers put in `model`, and the model mappings of that `model_alias` in order. A 1:1 enablement is a
+// target only where its `bare_alias` is true. The listing is in the order of the names.
+//
+// Corresponds with GET /api/llm-gateway/admin/routes (the `ListRoutes` operationId).
+func (c *Client) ListRoutes(ctx context.Context, params *ListRoutesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRoutesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRouteWithBody Create a route
+//
+// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+func (c *Client) CreateRouteWithBody(ctx context.Context, params *CreateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRouteRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRoute Create a route
+//
+// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+func (c *Client) CreateRoute(ctx context.Context, params *CreateRouteParams, body CreateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRouteRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteRoute Delete a route
+//
+// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
+// access policies that name the route keep it, and are listed.
+//
+// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
+func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRouteRequest(c.Server, alias)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRoute Read a route
+//
+// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
+func (c *Client) GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRouteRequest(c.Server, alias)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DuplicateRouteWithBody Copy a route
+//
+// The copy has the same targets and is in no group.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+func (c *Client) DuplicateRouteWithBody(ctx context.Context, alias Alias, params *DuplicateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDuplicateRouteRequestWithBody(c.Server, alias, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DuplicateRoute Copy a route
+//
+// The copy has the same targets and is in no group.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+func (c *Client) DuplicateRoute(ctx context.Context, alias Alias, params *DuplicateRouteParams, body DuplicateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDuplicateRouteRequest(c.Server, alias, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenameRouteWithBody Give a route another name
+//
+// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+// the renamed route gets a custom alias over it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequestWithBody(c.Server, alias, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RenameRoute Give a route another name
+//
+// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+// the renamed route gets a custom alias over it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+func (c *Client) RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequest(c.Server, alias, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5905,6 +6169,304 @@ func NewUpdateRateLimitRequestWithBody(server string, id Id, params *UpdateRateL
 	return req, nil
 }
 
+// NewListRoutesRequest constructs an http.Request for the ListRoutes method
+func NewListRoutesRequest(server string, params *ListRoutesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateRouteRequest calls the generic CreateRoute builder with application/json body
+func NewCreateRouteRequest(server string, params *CreateRouteParams, body CreateRouteJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateRouteRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateRouteRequestWithBody constructs an http.Request for the CreateRoute method, with any body, and a specified content type
+func NewCreateRouteRequestWithBody(server string, params *CreateRouteParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteRouteRequest constructs an http.Request for the DeleteRoute method
+func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alias", alias, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetRouteRequest constructs an http.Request for the GetRoute method
+func NewGetRouteRequest(server string, alias Alias) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alias", alias, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDuplicateRouteRequest calls the generic DuplicateRoute builder with application/json body
+func NewDuplicateRouteRequest(server string, alias Alias, params *DuplicateRouteParams, body DuplicateRouteJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDuplicateRouteRequestWithBody(server, alias, params, "application/json", bodyReader)
+}
+
+// NewDuplicateRouteRequestWithBody constructs an http.Request for the DuplicateRoute method, with any body, and a specified content type
+func NewDuplicateRouteRequestWithBody(server string, alias Alias, params *DuplicateRouteParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alias", alias, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes/%s/duplicate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRenameRouteRequest calls the generic RenameRoute builder with application/json body
+func NewRenameRouteRequest(server string, alias Alias, body RenameRouteJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRenameRouteRequestWithBody(server, alias, "application/json", bodyReader)
+}
+
+// NewRenameRouteRequestWithBody constructs an http.Request for the RenameRoute method, with any body, and a specified content type
+func NewRenameRouteRequestWithBody(server string, alias Alias, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alias", alias, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes/%s/rename", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListRoutingPoliciesRequest constructs an http.Request for the ListRoutingPolicies method
 func NewListRoutingPoliciesRequest(server string, params *ListRoutingPoliciesParams) (*http.Request, error) {
 	var err error
@@ -6900,7 +7462,7 @@ type ClientWithResponsesInterface interface {
 	// DeleteModelMappingWithResponse Delete a model mapping
 	//
 	// Deleting a 1:1 enablement leaves the routes that use it: those targets stop serving and say so in
-	// `serving_status`.
+	// `serving_status`. With its last target a route is gone, and leaves its groups.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6916,12 +7478,18 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateModelMappingWithBodyWithResponse Change a model mapping
 	//
+	// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+	// renames the route: groups and model access policies are carried along, as by `renameRoute`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
 	UpdateModelMappingWithBodyWithResponse(ctx context.Context, id Id, params *UpdateModelMappingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateModelMappingResponse, error)
 
 	// UpdateModelMappingWithResponse Change a model mapping
+	//
+	// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+	// renames the route: groups and model access policies are carried along, as by `renameRoute`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7281,6 +7849,93 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/rate-limits/{id} (the `UpdateRateLimit` operationId).
 	UpdateRateLimitWithResponse(ctx context.Context, id Id, params *UpdateRateLimitParams, body UpdateRateLimitJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRateLimitResponse, error)
+
+	// ListRoutesWithResponse List the routes
+	//
+	// A route is a name that callers put in `model`, and the model mappings of that `model_alias` in order. A 1:1 enablement is a
+	// target only where its `bare_alias` is true. The listing is in the order of the names.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/routes (the `ListRoutes` operationId).
+	ListRoutesWithResponse(ctx context.Context, params *ListRoutesParams, reqEditors ...RequestEditorFn) (*ListRoutesResponse, error)
+
+	// CreateRouteWithBodyWithResponse Create a route
+	//
+	// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+	// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+	CreateRouteWithBodyWithResponse(ctx context.Context, params *CreateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRouteResponse, error)
+
+	// CreateRouteWithResponse Create a route
+	//
+	// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+	// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+	CreateRouteWithResponse(ctx context.Context, params *CreateRouteParams, body CreateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRouteResponse, error)
+
+	// DeleteRouteWithResponse Delete a route
+	//
+	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
+	// access policies that name the route keep it, and are listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
+	DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
+
+	// GetRouteWithResponse Read a route
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
+	GetRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*GetRouteResponse, error)
+
+	// DuplicateRouteWithBodyWithResponse Copy a route
+	//
+	// The copy has the same targets and is in no group.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+	DuplicateRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *DuplicateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DuplicateRouteResponse, error)
+
+	// DuplicateRouteWithResponse Copy a route
+	//
+	// The copy has the same targets and is in no group.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+	DuplicateRouteWithResponse(ctx context.Context, alias Alias, params *DuplicateRouteParams, body DuplicateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*DuplicateRouteResponse, error)
+
+	// RenameRouteWithBodyWithResponse Give a route another name
+	//
+	// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+	// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+	// the renamed route gets a custom alias over it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+
+	// RenameRouteWithResponse Give a route another name
+	//
+	// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+	// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+	// the renamed route gets a custom alias over it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+	RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// ListRoutingPoliciesWithResponse List the routing policies
 	//
@@ -13248,6 +13903,567 @@ func (r UpdateRateLimitResponse) ContentType() string {
 	return ""
 }
 
+// ListRoutesResponse200Headers the declared response headers of an HTTP 200 response for ListRoutes
+type ListRoutesResponse200Headers struct {
+	Link *string
+}
+
+// ListRoutesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutes
+type ListRoutesResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListRoutesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]Route
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRoutesResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListRoutesResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRoutesResponse) GetJSON200() *[]Route {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListRoutesResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListRoutesResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListRoutesResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListRoutesResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRoutesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRoutesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRoutesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRoutesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateRouteResponse401Headers the declared response headers of an HTTP 401 response for CreateRoute
+type CreateRouteResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type CreateRouteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Route
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *CreateRouteResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateRouteResponse) GetJSON200() *Route {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateRouteResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateRouteResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateRouteResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r CreateRouteResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateRouteResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateRouteResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r CreateRouteResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateRouteResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRouteResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRouteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRouteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRouteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteRouteResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoute
+type DeleteRouteResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type DeleteRouteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RouteDeleted
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeleteRouteResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteRouteResponse) GetJSON200() *RouteDeleted {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeleteRouteResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteRouteResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteRouteResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteRouteResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteRouteResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRouteResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRouteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRouteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRouteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetRouteResponse401Headers the declared response headers of an HTTP 401 response for GetRoute
+type GetRouteResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetRouteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Route
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetRouteResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRouteResponse) GetJSON200() *Route {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetRouteResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetRouteResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetRouteResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetRouteResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetRouteResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRouteResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRouteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRouteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRouteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DuplicateRouteResponse401Headers the declared response headers of an HTTP 401 response for DuplicateRoute
+type DuplicateRouteResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type DuplicateRouteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Route
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DuplicateRouteResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DuplicateRouteResponse) GetJSON200() *Route {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DuplicateRouteResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DuplicateRouteResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DuplicateRouteResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DuplicateRouteResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r DuplicateRouteResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r DuplicateRouteResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r DuplicateRouteResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DuplicateRouteResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r DuplicateRouteResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DuplicateRouteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DuplicateRouteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DuplicateRouteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RenameRouteResponse401Headers the declared response headers of an HTTP 401 response for RenameRoute
+type RenameRouteResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type RenameRouteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RouteRenamed
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *RenameRouteResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RenameRouteResponse) GetJSON200() *RouteRenamed {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RenameRouteResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RenameRouteResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RenameRouteResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RenameRouteResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RenameRouteResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RenameRouteResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r RenameRouteResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RenameRouteResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r RenameRouteResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RenameRouteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RenameRouteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RenameRouteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRoutingPoliciesResponse200Headers the declared response headers of an HTTP 200 response for ListRoutingPolicies
 type ListRoutingPoliciesResponse200Headers struct {
 	Link *string
@@ -14908,7 +16124,7 @@ func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Conte
 // DeleteModelMappingWithResponse Delete a model mapping
 //
 // Deleting a 1:1 enablement leaves the routes that use it: those targets stop serving and say so in
-// `serving_status`.
+// `serving_status`. With its last target a route is gone, and leaves its groups.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14936,6 +16152,9 @@ func (c *ClientWithResponses) GetModelMappingWithResponse(ctx context.Context, i
 
 // UpdateModelMappingWithBodyWithResponse Change a model mapping
 //
+// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+// renames the route: groups and model access policies are carried along, as by `renameRoute`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/{id} (the `UpdateModelMapping` operationId).
@@ -14948,6 +16167,9 @@ func (c *ClientWithResponses) UpdateModelMappingWithBodyWithResponse(ctx context
 }
 
 // UpdateModelMappingWithResponse Change a model mapping
+//
+// Another `model_alias` gives the target to another route. Where it was the last of its route and the other is new, that
+// renames the route: groups and model access policies are carried along, as by `renameRoute`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -15558,6 +16780,147 @@ func (c *ClientWithResponses) UpdateRateLimitWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseUpdateRateLimitResponse(rsp)
+}
+
+// ListRoutesWithResponse List the routes
+//
+// A route is a name that callers put in `model`, and the model mappings of that `model_alias` in order. A 1:1 enablement is a
+// target only where its `bare_alias` is true. The listing is in the order of the names.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/routes (the `ListRoutes` operationId).
+func (c *ClientWithResponses) ListRoutesWithResponse(ctx context.Context, params *ListRoutesParams, reqEditors ...RequestEditorFn) (*ListRoutesResponse, error) {
+	rsp, err := c.ListRoutes(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRoutesResponse(rsp)
+}
+
+// CreateRouteWithBodyWithResponse Create a route
+//
+// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+func (c *ClientWithResponses) CreateRouteWithBodyWithResponse(ctx context.Context, params *CreateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRouteResponse, error) {
+	rsp, err := c.CreateRouteWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRouteResponse(rsp)
+}
+
+// CreateRouteWithResponse Create a route
+//
+// All targets in one change, or none. A model that is not enabled on its provider is refused, unless `enable_models` is set.
+// Where the route has a model's own name, the model's 1:1 enablement becomes the target.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/routes (the `CreateRoute` operationId).
+func (c *ClientWithResponses) CreateRouteWithResponse(ctx context.Context, params *CreateRouteParams, body CreateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRouteResponse, error) {
+	rsp, err := c.CreateRoute(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRouteResponse(rsp)
+}
+
+// DeleteRouteWithResponse Delete a route
+//
+// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
+// access policies that name the route keep it, and are listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
+func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
+	rsp, err := c.DeleteRoute(ctx, alias, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRouteResponse(rsp)
+}
+
+// GetRouteWithResponse Read a route
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
+func (c *ClientWithResponses) GetRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*GetRouteResponse, error) {
+	rsp, err := c.GetRoute(ctx, alias, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRouteResponse(rsp)
+}
+
+// DuplicateRouteWithBodyWithResponse Copy a route
+//
+// The copy has the same targets and is in no group.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+func (c *ClientWithResponses) DuplicateRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *DuplicateRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DuplicateRouteResponse, error) {
+	rsp, err := c.DuplicateRouteWithBody(ctx, alias, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDuplicateRouteResponse(rsp)
+}
+
+// DuplicateRouteWithResponse Copy a route
+//
+// The copy has the same targets and is in no group.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/duplicate (the `DuplicateRoute` operationId).
+func (c *ClientWithResponses) DuplicateRouteWithResponse(ctx context.Context, alias Alias, params *DuplicateRouteParams, body DuplicateRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*DuplicateRouteResponse, error) {
+	rsp, err := c.DuplicateRoute(ctx, alias, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDuplicateRouteResponse(rsp)
+}
+
+// RenameRouteWithBodyWithResponse Give a route another name
+//
+// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+// the renamed route gets a custom alias over it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRouteWithBody(ctx, alias, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenameRouteResponse(rsp)
+}
+
+// RenameRouteWithResponse Give a route another name
+//
+// The groups it is in and the model access policies that name it are carried along, in the same change. A policy's pattern (`x-*`)
+// stays as it is. Where a target is a model's 1:1 enablement, the enablement stays under its own name without `bare_alias`, and
+// the renamed route gets a custom alias over it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
+func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRoute(ctx, alias, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRenameRouteResponse(rsp)
 }
 
 // ListRoutingPoliciesWithResponse List the routing policies
@@ -21157,6 +22520,516 @@ func ParseUpdateRateLimitResponse(rsp *http.Response) (*UpdateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRateLimitResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRoutesResponse parses an HTTP response from a ListRoutesWithResponse call
+func ParseListRoutesResponse(rsp *http.Response) (*ListRoutesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRoutesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []Route
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRoutesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListRoutesResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateRouteResponse parses an HTTP response from a CreateRouteWithResponse call
+func ParseCreateRouteResponse(rsp *http.Response) (*CreateRouteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRouteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Route
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers CreateRouteResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRouteResponse parses an HTTP response from a DeleteRouteWithResponse call
+func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRouteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RouteDeleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeleteRouteResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetRouteResponse parses an HTTP response from a GetRouteWithResponse call
+func ParseGetRouteResponse(rsp *http.Response) (*GetRouteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRouteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Route
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers GetRouteResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDuplicateRouteResponse parses an HTTP response from a DuplicateRouteWithResponse call
+func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DuplicateRouteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Route
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DuplicateRouteResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRenameRouteResponse parses an HTTP response from a RenameRouteWithResponse call
+func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RenameRouteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RouteRenamed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers RenameRouteResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

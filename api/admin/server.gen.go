@@ -200,6 +200,24 @@ type ServerInterface interface {
 	// UpdateRateLimit Change a rate limit
 	// (PUT /api/llm-gateway/admin/rate-limits/{id})
 	UpdateRateLimit(ctx echo.Context, id Id, params UpdateRateLimitParams) error
+	// ListRoutes List the routes
+	// (GET /api/llm-gateway/admin/routes)
+	ListRoutes(ctx echo.Context, params ListRoutesParams) error
+	// CreateRoute Create a route
+	// (POST /api/llm-gateway/admin/routes)
+	CreateRoute(ctx echo.Context, params CreateRouteParams) error
+	// DeleteRoute Delete a route
+	// (DELETE /api/llm-gateway/admin/routes/{alias})
+	DeleteRoute(ctx echo.Context, alias Alias) error
+	// GetRoute Read a route
+	// (GET /api/llm-gateway/admin/routes/{alias})
+	GetRoute(ctx echo.Context, alias Alias) error
+	// DuplicateRoute Copy a route
+	// (POST /api/llm-gateway/admin/routes/{alias}/duplicate)
+	DuplicateRoute(ctx echo.Context, alias Alias, params DuplicateRouteParams) error
+	// RenameRoute Give a route another name
+	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
+	RenameRoute(ctx echo.Context, alias Alias) error
 	// ListRoutingPolicies List the routing policies
 	// (GET /api/llm-gateway/admin/routing-policies)
 	ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error
@@ -1866,6 +1884,144 @@ func (w *ServerInterfaceWrapper) UpdateRateLimit(ctx echo.Context) error {
 	return err
 }
 
+// ListRoutes converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoutes(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoutesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoutes(ctx, params)
+	return err
+}
+
+// CreateRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRoute(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRoute(ctx, params)
+	return err
+}
+
+// DeleteRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRoute(ctx, alias)
+	return err
+}
+
+// GetRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRoute(ctx, alias)
+	return err
+}
+
+// DuplicateRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) DuplicateRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DuplicateRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DuplicateRoute(ctx, alias, params)
+	return err
+}
+
+// RenameRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) RenameRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RenameRoute(ctx, alias)
+	return err
+}
+
 // ListRoutingPolicies converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRoutingPolicies(ctx echo.Context) error {
 	var err error
@@ -2218,6 +2374,12 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.DeleteModelMapping, options.OperationMiddlewares["deleteModelMapping"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.GetModelMapping, options.OperationMiddlewares["getModelMapping"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.UpdateModelMapping, options.OperationMiddlewares["updateModelMapping"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routes", wrapper.ListRoutes, options.OperationMiddlewares["listRoutes"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routes", wrapper.CreateRoute, options.OperationMiddlewares["createRoute"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routes/:alias", wrapper.DeleteRoute, options.OperationMiddlewares["deleteRoute"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routes/:alias", wrapper.GetRoute, options.OperationMiddlewares["getRoute"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/rename", wrapper.RenameRoute, options.OperationMiddlewares["renameRoute"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/duplicate", wrapper.DuplicateRoute, options.OperationMiddlewares["duplicateRoute"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.ListModelAccess, options.OperationMiddlewares["listModelAccess"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.CreateModelAccess, options.OperationMiddlewares["createModelAccess"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.DeleteModelAccess, options.OperationMiddlewares["deleteModelAccess"]...)
@@ -9421,6 +9583,702 @@ func (response UpdateRateLimit500JSONResponse) VisitUpdateRateLimitResponse(w ht
 	return err
 }
 
+type ListRoutesRequestObject struct {
+	Params ListRoutesParams
+}
+
+type ListRoutesResponseObject interface {
+	VisitListRoutesResponse(w http.ResponseWriter) error
+}
+
+type ListRoutes200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRoutes200JSONResponse struct {
+	Body    []Route
+	Headers ListRoutes200ResponseHeaders
+}
+
+func (response ListRoutes200JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRoutes400JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRoutes401JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRoutes403JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRoutes500JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRouteRequestObject struct {
+	Params CreateRouteParams
+	Body   *CreateRouteJSONRequestBody
+}
+
+type CreateRouteResponseObject interface {
+	VisitCreateRouteResponse(w http.ResponseWriter) error
+}
+
+type CreateRoute200JSONResponse Route
+
+func (response CreateRoute200JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRoute400JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRoute401JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRoute403JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateRoute404JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRoute409JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRoute413JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRoute422JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRoute500JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRouteRequestObject struct {
+	Alias Alias `json:"alias"`
+}
+
+type DeleteRouteResponseObject interface {
+	VisitDeleteRouteResponse(w http.ResponseWriter) error
+}
+
+type DeleteRoute200JSONResponse RouteDeleted
+
+func (response DeleteRoute200JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRoute400JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRoute401JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRoute403JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRoute404JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRoute500JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRouteRequestObject struct {
+	Alias Alias `json:"alias"`
+}
+
+type GetRouteResponseObject interface {
+	VisitGetRouteResponse(w http.ResponseWriter) error
+}
+
+type GetRoute200JSONResponse Route
+
+func (response GetRoute200JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRoute400JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRoute401JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRoute403JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRoute404JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRoute500JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRouteRequestObject struct {
+	Alias  Alias `json:"alias"`
+	Params DuplicateRouteParams
+	Body   *DuplicateRouteJSONRequestBody
+}
+
+type DuplicateRouteResponseObject interface {
+	VisitDuplicateRouteResponse(w http.ResponseWriter) error
+}
+
+type DuplicateRoute200JSONResponse Route
+
+func (response DuplicateRoute200JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DuplicateRoute400JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DuplicateRoute401JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DuplicateRoute403JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DuplicateRoute404JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DuplicateRoute409JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response DuplicateRoute413JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response DuplicateRoute422JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response DuplicateRoute500JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRouteRequestObject struct {
+	Alias Alias `json:"alias"`
+	Body  *RenameRouteJSONRequestBody
+}
+
+type RenameRouteResponseObject interface {
+	VisitRenameRouteResponse(w http.ResponseWriter) error
+}
+
+type RenameRoute200JSONResponse RouteRenamed
+
+func (response RenameRoute200JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RenameRoute400JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response RenameRoute401JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response RenameRoute403JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RenameRoute404JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RenameRoute409JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response RenameRoute413JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response RenameRoute422JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response RenameRoute500JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRoutingPoliciesRequestObject struct {
 	Params ListRoutingPoliciesParams
 }
@@ -10892,6 +11750,24 @@ type StrictServerInterface interface {
 	// UpdateRateLimit Change a rate limit
 	// (PUT /api/llm-gateway/admin/rate-limits/{id})
 	UpdateRateLimit(ctx context.Context, request UpdateRateLimitRequestObject) (UpdateRateLimitResponseObject, error)
+	// ListRoutes List the routes
+	// (GET /api/llm-gateway/admin/routes)
+	ListRoutes(ctx context.Context, request ListRoutesRequestObject) (ListRoutesResponseObject, error)
+	// CreateRoute Create a route
+	// (POST /api/llm-gateway/admin/routes)
+	CreateRoute(ctx context.Context, request CreateRouteRequestObject) (CreateRouteResponseObject, error)
+	// DeleteRoute Delete a route
+	// (DELETE /api/llm-gateway/admin/routes/{alias})
+	DeleteRoute(ctx context.Context, request DeleteRouteRequestObject) (DeleteRouteResponseObject, error)
+	// GetRoute Read a route
+	// (GET /api/llm-gateway/admin/routes/{alias})
+	GetRoute(ctx context.Context, request GetRouteRequestObject) (GetRouteResponseObject, error)
+	// DuplicateRoute Copy a route
+	// (POST /api/llm-gateway/admin/routes/{alias}/duplicate)
+	DuplicateRoute(ctx context.Context, request DuplicateRouteRequestObject) (DuplicateRouteResponseObject, error)
+	// RenameRoute Give a route another name
+	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
+	RenameRoute(ctx context.Context, request RenameRouteRequestObject) (RenameRouteResponseObject, error)
 	// ListRoutingPolicies List the routing policies
 	// (GET /api/llm-gateway/admin/routing-policies)
 	ListRoutingPolicies(ctx context.Context, request ListRoutingPoliciesRequestObject) (ListRoutingPoliciesResponseObject, error)
@@ -13015,6 +13891,226 @@ func (sh *strictHandler) UpdateRateLimit(ctx echo.Context, id Id, params UpdateR
 		return err
 	} else if validResponse, ok := response.(UpdateRateLimitResponseObject); ok {
 		return validResponse.VisitUpdateRateLimitResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoutes operation middleware
+func (sh *strictHandler) ListRoutes(ctx echo.Context, params ListRoutesParams) error {
+	var request ListRoutesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoutes(ctx.Request().Context(), request.(ListRoutesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoutes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoutesResponseObject); ok {
+		return validResponse.VisitListRoutesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRoute operation middleware
+func (sh *strictHandler) CreateRoute(ctx echo.Context, params CreateRouteParams) error {
+	var request CreateRouteRequestObject
+
+	request.Params = params
+
+	var body CreateRouteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRoute(ctx.Request().Context(), request.(CreateRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRouteResponseObject); ok {
+		return validResponse.VisitCreateRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRoute operation middleware
+func (sh *strictHandler) DeleteRoute(ctx echo.Context, alias Alias) error {
+	var request DeleteRouteRequestObject
+
+	request.Alias = alias
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRoute(ctx.Request().Context(), request.(DeleteRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRouteResponseObject); ok {
+		return validResponse.VisitDeleteRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRoute operation middleware
+func (sh *strictHandler) GetRoute(ctx echo.Context, alias Alias) error {
+	var request GetRouteRequestObject
+
+	request.Alias = alias
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRoute(ctx.Request().Context(), request.(GetRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRouteResponseObject); ok {
+		return validResponse.VisitGetRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DuplicateRoute operation middleware
+func (sh *strictHandler) DuplicateRoute(ctx echo.Context, alias Alias, params DuplicateRouteParams) error {
+	var request DuplicateRouteRequestObject
+
+	request.Alias = alias
+	request.Params = params
+
+	var body DuplicateRouteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DuplicateRoute(ctx.Request().Context(), request.(DuplicateRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DuplicateRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DuplicateRouteResponseObject); ok {
+		return validResponse.VisitDuplicateRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RenameRoute operation middleware
+func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias) error {
+	var request RenameRouteRequestObject
+
+	request.Alias = alias
+
+	var body RenameRouteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RenameRoute(ctx.Request().Context(), request.(RenameRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenameRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RenameRouteResponseObject); ok {
+		return validResponse.VisitRenameRouteResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

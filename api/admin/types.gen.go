@@ -475,6 +475,7 @@ func (e ExplainOutcomeOrigin) Valid() bool {
 
 // Defines values for ExplainResolutionKind.
 const (
+	ExplainResolutionKindDenied     ExplainResolutionKind = "denied"
 	ExplainResolutionKindDirect     ExplainResolutionKind = "direct"
 	ExplainResolutionKindNone       ExplainResolutionKind = "none"
 	ExplainResolutionKindNotReached ExplainResolutionKind = "not_reached"
@@ -484,6 +485,8 @@ const (
 // Valid indicates whether the value is a known member of the ExplainResolutionKind enum.
 func (e ExplainResolutionKind) Valid() bool {
 	switch e {
+	case ExplainResolutionKindDenied:
+		return true
 	case ExplainResolutionKindDirect:
 		return true
 	case ExplainResolutionKindNone:
@@ -1647,7 +1650,7 @@ type ExplainQuestion struct {
 	// further one.
 	Answers *[]SimulatedAnswer `json:"answers,omitempty"`
 
-	// ApiKeyId The gateway key that the caller sends. Default a valid one.
+	// ApiKeyId The gateway key that the caller sends. Default a valid one that is no user's and no group's.
 	ApiKeyId *openapi_types.UUID `json:"api_key_id,omitempty"`
 	Endpoint *ExplainEndpoint    `json:"endpoint,omitempty"`
 
@@ -1669,7 +1672,7 @@ type ExplainQuestion struct {
 // ExplainResolution defines model for ExplainResolution.
 type ExplainResolution struct {
 	// Kind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
-	// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+	// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
 	Kind ExplainResolutionKind `json:"kind"`
 
 	// Reason One sentence for people.
@@ -1682,7 +1685,7 @@ type ExplainResolution struct {
 }
 
 // ExplainResolutionKind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
-// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
 type ExplainResolutionKind string
 
 // ExplainStep defines model for ExplainStep.
@@ -1692,6 +1695,11 @@ type ExplainStep struct {
 	// Example: rate_limited
 	CooldownReason *string             `json:"cooldown_reason,omitempty"`
 	Decision       ExplainStepDecision `json:"decision"`
+
+	// DeniedBy What denies it to the caller, where that is the reason.
+	//
+	// Example: model access policy "Interns" does not allow it
+	DeniedBy *string `json:"denied_by,omitempty"`
 
 	// Health What the last try would say of the target's health; null where it says nothing.
 	Health nullable.Nullable[ExplainHealth] `json:"health"`
@@ -2465,6 +2473,12 @@ type ModelSyncMode string
 // Example: 25000
 type Money = json.Number
 
+// Named defines model for Named.
+type Named struct {
+	Id   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
 // PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
 type PolicyType string
 
@@ -2840,6 +2854,56 @@ type RateLimitUpdate struct {
 	TrafficType     *TrafficType             `json:"traffic_type,omitempty"`
 }
 
+// Route defines model for Route.
+type Route struct {
+	// ModelAlias Example: smart
+	ModelAlias       string  `json:"model_alias"`
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// Targets In the order in which they are tried.
+	Targets []ModelMapping `json:"targets"`
+
+	// TargetsAvailable How many of the targets can serve now: nothing in the configuration keeps them from it, and they do not cool down.
+	TargetsAvailable int `json:"targets_available"`
+}
+
+// RouteCreate defines model for RouteCreate.
+type RouteCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// EnableModels Enables the targets' models on their providers where they are not.
+	EnableModels *bool `json:"enable_models,omitempty"`
+
+	// ModelAlias What callers put in `model`. At most 255 characters.
+	//
+	// Example: smart
+	ModelAlias string `json:"model_alias"`
+
+	// Targets One to 100, in the order in which they are tried.
+	Targets []RouteTarget `json:"targets"`
+}
+
+// RouteDeleted defines model for RouteDeleted.
+type RouteDeleted struct {
+	// Deleted Example: true
+	Deleted bool `json:"deleted"`
+
+	// KeptEnablements Targets that are a model's 1:1 enablement: the model stays enabled.
+	KeptEnablements int `json:"kept_enablements"`
+
+	// ModelAccessPolicies Policies that name it still, and match nothing by it.
+	ModelAccessPolicies []Named `json:"model_access_policies"`
+
+	// ModelRouteGroups The groups that it was in.
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// Targets How many it had.
+	Targets int `json:"targets"`
+}
+
 // RouteHealth defines model for RouteHealth.
 type RouteHealth struct {
 	// ConcurrencyCap How many requests at a time each node lets through; null: no cap.
@@ -2940,6 +3004,75 @@ type RouteHealthTransition struct {
 
 	// WindowSecs Length of the cooldown that began; 0 where none did.
 	WindowSecs int `json:"window_secs"`
+}
+
+// RouteRename defines model for RouteRename.
+type RouteRename struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ModelAlias The new name. No route may have it.
+	//
+	// Example: smarter
+	ModelAlias string `json:"model_alias"`
+}
+
+// RouteRenamed defines model for RouteRenamed.
+type RouteRenamed struct {
+	// Moved What has the new name now.
+	Moved struct {
+		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
+		KeptEnablements     int     `json:"kept_enablements"`
+		ModelAccessPolicies []Named `json:"model_access_policies"`
+		ModelRouteGroups    []Named `json:"model_route_groups"`
+		Targets             int     `json:"targets"`
+	} `json:"moved"`
+	Route Route `json:"route"`
+}
+
+// RouteTarget defines model for RouteTarget.
+type RouteTarget struct {
+	// CooldownFailureThreshold Failures within the window that cool the target down for everyone. 0: never; a caller's own rejected credential cools down all the same.
+	CooldownFailureThreshold *int `json:"cooldown_failure_threshold,omitempty"`
+
+	// CooldownFirstSecs The first cooldown; doubles on each failed recovery. At most `cooldown_max_secs`.
+	CooldownFirstSecs *int `json:"cooldown_first_secs,omitempty"`
+
+	// CooldownMaxSecs The longest cooldown, whatever asks for one.
+	CooldownMaxSecs *int `json:"cooldown_max_secs,omitempty"`
+
+	// CooldownOverloadedSecs The cooldown after a 529 without `Retry-After`. 0: a 529 is a failure like any other.
+	CooldownOverloadedSecs *int `json:"cooldown_overloaded_secs,omitempty"`
+
+	// CooldownRateLimitedSecs The cooldown after a 429 without `Retry-After`.
+	CooldownRateLimitedSecs *int `json:"cooldown_rate_limited_secs,omitempty"`
+
+	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
+	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
+	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
+	Enabled    *bool              `json:"enabled,omitempty"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// RequestTimeoutSecs Total time of a non-streaming try. Default: the provider's, else 120.
+	RequestTimeoutSecs *int `json:"request_timeout_secs,omitempty"`
+
+	// RetryOn429Count How often the same target is tried again on a 429.
+	RetryOn429Count *int `json:"retry_on_429_count,omitempty"`
+
+	// RetryOn429MaxWaitSecs Longest wait before such a retry: it waits the provider's `Retry-After`, 1 s without one. 0: it waits about 1 s,
+	// whatever the provider asks.
+	RetryOn429MaxWaitSecs *int `json:"retry_on_429_max_wait_secs,omitempty"`
+
+	// StreamIdleTimeoutSecs Longest gap between streamed chunks. Default: the provider's, else 180.
+	StreamIdleTimeoutSecs *int `json:"stream_idle_timeout_secs,omitempty"`
+
+	// UpstreamModel What the provider calls it. At most 255 characters.
+	//
+	// Example: gpt-5
+	UpstreamModel string `json:"upstream_model"`
 }
 
 // RoutingPolicy defines model for RoutingPolicy.
@@ -3701,6 +3834,31 @@ type UpdateRateLimitParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListRoutesParams defines parameters for ListRoutes.
+type ListRoutesParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this name.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRouteParams defines parameters for CreateRoute.
+type CreateRouteParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DuplicateRouteParams defines parameters for DuplicateRoute.
+type DuplicateRouteParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListRoutingPoliciesParams defines parameters for ListRoutingPolicies.
 type ListRoutingPoliciesParams struct {
 	// Limit At most this many. Without it, all.
@@ -3834,6 +3992,15 @@ type CreateRateLimitJSONRequestBody = RateLimitCreate
 
 // UpdateRateLimitJSONRequestBody defines body for UpdateRateLimit for application/json ContentType.
 type UpdateRateLimitJSONRequestBody = RateLimitUpdate
+
+// CreateRouteJSONRequestBody defines body for CreateRoute for application/json ContentType.
+type CreateRouteJSONRequestBody = RouteCreate
+
+// DuplicateRouteJSONRequestBody defines body for DuplicateRoute for application/json ContentType.
+type DuplicateRouteJSONRequestBody = RouteRename
+
+// RenameRouteJSONRequestBody defines body for RenameRoute for application/json ContentType.
+type RenameRouteJSONRequestBody = RouteRename
 
 // CreateRoutingPolicyJSONRequestBody defines body for CreateRoutingPolicy for application/json ContentType.
 type CreateRoutingPolicyJSONRequestBody = RoutingPolicyCreate

@@ -94,6 +94,9 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.UpdateModelRouteGroup:      func() any { return new(admin.UpdateModelRouteGroupJSONRequestBody) },
 	tenant.AddModelRouteGroupMembers:  func() any { return new(admin.AddModelRouteGroupMembersJSONRequestBody) },
 	tenant.UpdateGovernanceConfig:     func() any { return new(admin.UpdateGovernanceConfigJSONRequestBody) },
+	tenant.CreateRoute:                func() any { return new(admin.CreateRouteJSONRequestBody) },
+	tenant.RenameRoute:                func() any { return new(admin.RenameRouteJSONRequestBody) },
+	tenant.DuplicateRoute:             func() any { return new(admin.DuplicateRouteJSONRequestBody) },
 }
 
 // FuzzBody holds the document against the generated types: what fits a request body

@@ -20,13 +20,16 @@ type described struct {
 	id, method, path string
 }
 
-// fill puts an id into the path.
+// fill puts an id into the path. A route's id is its name.
 func (d described) fill(id string) string {
-	path := strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
-	if path == rulesPath {
-		path += "?policy_id=" + id
+	if !strings.Contains(d.path, "{id}") {
+		path := strings.ReplaceAll(d.path, "{alias}", id)
+		if path == rulesPath {
+			path += "?policy_id=" + id
+		}
+		return path
 	}
-	return path
+	return strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
 }
 
 func operations(t *testing.T) (list []described) {
@@ -93,12 +96,13 @@ func (a *api) everything(t *testing.T) foreign {
 	t.Helper()
 	f := foreign{"providers": a.provider(t, "Theirs", "m")}
 	f["model-mappings"] = a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
+	f["routes"] = a.call(t, "POST", routesPath, routeTo("theirs", onProvider(f["providers"], "m"))).want(t, 200).field(t, "model_alias").(string)
 	f["model-route-groups"] = a.call(t, "POST", groupsPath, fields{"name": "Theirs", "model_aliases": []any{"theirs"}}).want(t, 200).id(t)
 	f["model-access"] = a.call(t, "POST", accessPath, accessPolicy("Theirs")).want(t, 200).id(t)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
 	a.call(t, "POST", mappingsPath, fields{"provider_id": f["providers"], "model_alias": "cheap", "upstream_model": "m"}).want(t, 200)
 	a.call(t, "POST", mappingsPath, fields{"provider_id": f["providers"], "model_alias": "strong", "upstream_model": "m"}).want(t, 200)
-	f["routing-policies"] = a.policy(t, "theirs")
+	f["routing-policies"] = a.policy(t, "theirs-auto")
 	f["routing-rules"] = a.call(t, "POST", rulesPath+"?policy_id="+f["routing-policies"], routingRule("Theirs")).want(t, 201).id(t)
 	f["rate-limits"] = a.call(t, "POST", limitsPath, rateLimit("Theirs")).want(t, 200).id(t)
 	f["budgets"] = a.call(t, "POST", budgetsPath, budget("Theirs")).want(t, 200).id(t)
@@ -113,6 +117,9 @@ func (f foreign) idFor(path string) string {
 // bodies by operation, where one is needed; %s is an id of another organization.
 var matrixBodies = map[string]string{
 	"updateProvider":            `{}`,
+	"createRoute":               `{"model_alias":"x","targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
+	"renameRoute":               `{"model_alias":"x"}`,
+	"duplicateRoute":            `{"model_alias":"x"}`,
 	"updateModelMapping":        `{}`,
 	"updateApiKey":              `{"disabled":true}`,
 	"rotateApiKey":              `{}`,
@@ -151,7 +158,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 		switch op.id {
 		case "listRoutingRules", "createRoutingRule":
 			id = theirs["routing-policies"]
-		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget":
+		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute":
 			id = theirs["providers"]
 		case "createModelAccess":
 			id = theirs["model-route-groups"]
@@ -159,7 +166,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 			id = theirs["api-keys"]
 		case "reorderModelMappings":
 		default:
-			if !strings.Contains(op.path, "{id}") {
+			if !strings.Contains(op.path, "{id}") && !strings.Contains(op.path, "{alias}") {
 				continue
 			}
 		}
@@ -180,7 +187,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, pricesPath, limitsPath, budgetsPath, policiesPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, routesPath, pricesPath, limitsPath, budgetsPath, policiesPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}

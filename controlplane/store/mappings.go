@@ -197,8 +197,17 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 		if err := requirePrice(ctx, c, before.ProviderID, before.MappingConfig, next); err != nil {
 			return err
 		}
+		anew, err := darkOf(ctx, c, next.Alias)
+		if err != nil {
+			return err
+		}
 		if err := updateMapping(ctx, c, id, next, patch.ChangeNote); err != nil {
 			return err
+		}
+		if before.OfRoute() && next.Alias != before.Alias {
+			if err := moved(ctx, c, before, next.Alias, len(anew) > 0, patch.ChangeNote); err != nil {
+				return err
+			}
 		}
 		c.changed(id, patch.ChangeNote)
 		m, err = getMapping(ctx, c, id)
@@ -239,7 +248,10 @@ func (s Mappings) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID)
 			return err
 		}
 		c.changed(id, nil)
-		return nil
+		if !before.OfRoute() {
+			return nil
+		}
+		return forgetDark(ctx, c, before.Alias)
 	})
 }
 
@@ -265,7 +277,7 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		if missing, ok := firstMissing(ids, found); ok {
 			return tenant.MappingNotFound(missing)
 		}
-		c.changedMany()
+		c.changedMany(nil)
 		return nil
 	})
 }

@@ -378,7 +378,7 @@ func (s Prices) addAll(ctx context.Context, by tenant.Principal, op tenant.Opera
 			}
 		}
 		n = len(versions)
-		c.changedMany()
+		c.changedMany(nil)
 		return nil
 	})
 	return n, err

@@ -175,11 +175,15 @@ func (s Providers) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err := c.matches(before.Revision); err != nil {
 			return err
 		}
+		routes, err := collect(ctx, c, pgx.RowTo[string], `SELECT DISTINCT m.model_alias FROM model_mappings m`+ofRoute+` AND m.provider_id = $1`, id)
+		if err != nil {
+			return err
+		}
 		if _, err := c.Exec(ctx, `DELETE FROM providers WHERE id = $1`, id); err != nil {
 			return err
 		}
 		c.changed(id, nil)
-		return nil
+		return forgetDark(ctx, c, routes...)
 	})
 }
 

@@ -265,7 +265,22 @@ func TestPermissionComesFirst(t *testing.T) {
 		},
 		"RouteGroups.RemoveMember": func(p tenant.Principal) error { return db.Store.RouteGroups().RemoveMember(ctx, p, id, "a") },
 		"RouteGroups.Delete":       func(p tenant.Principal) error { return db.Store.RouteGroups().Delete(ctx, p, id, true) },
-		"Governance.Get":           func(p tenant.Principal) error { _, err := db.Store.Governance().Get(ctx, p); return err },
+		"Routes.List":              func(p tenant.Principal) error { _, err := db.Store.Routes().List(ctx, p); return err },
+		"Routes.Get":               func(p tenant.Principal) error { _, err := db.Store.Routes().Get(ctx, p, "r"); return err },
+		"Routes.Create": func(p tenant.Principal) error {
+			_, err := db.Store.Routes().Create(ctx, p, tenant.RouteCreate{})
+			return err
+		},
+		"Routes.Rename": func(p tenant.Principal) error {
+			_, _, err := db.Store.Routes().Rename(ctx, p, "r", "s", nil)
+			return err
+		},
+		"Routes.Duplicate": func(p tenant.Principal) error {
+			_, err := db.Store.Routes().Duplicate(ctx, p, "r", "s", nil)
+			return err
+		},
+		"Routes.Delete":  func(p tenant.Principal) error { _, err := db.Store.Routes().Delete(ctx, p, "r"); return err },
+		"Governance.Get": func(p tenant.Principal) error { _, err := db.Store.Governance().Get(ctx, p); return err },
 		"Governance.Update": func(p tenant.Principal) error {
 			_, err := db.Store.Governance().Update(ctx, p, tenant.GovernancePatch{})
 			return err

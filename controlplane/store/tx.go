@@ -63,7 +63,7 @@ func (c *change) changed(resource uuid.UUID, note *string) {
 }
 
 // changedMany is for an operation over several resources.
-func (c *change) changedMany() { c.event = &auditEvent{} }
+func (c *change) changedMany(note *string) { c.event = &auditEvent{note: note} }
 
 // write runs work for a principal that may perform op. Its first statement raises
 // the organization's version: the row lock puts concurrent writers in line, so the

@@ -102,19 +102,40 @@ func (c AccessConfig) Groups() []uuid.UUID {
 	return out
 }
 
-// AccessNotFound is like ProviderNotFound.
-func AccessNotFound(id uuid.UUID) error { return notFound("model access policy", id) }
-
-// Rename carries a route's new name into the targets that name the old one, and reports
-// whether there was one. A pattern stays as it is: it was never about one route.
-func (c *AccessConfig) Rename(from, to string) bool {
+// Rename carries a route's new name into the targets that have the old one, and reports
+// whether there was one. A pattern stays as it is: it was never about one route. Where the
+// old name is still a model's own on the provider, a provider_model speaks of both.
+func (c *AccessConfig) Rename(r Route, to string) bool {
 	renamed := false
-	targets := slices.Clone(c.Targets)
-	for i, t := range targets {
-		if t.Kind == TargetModelAlias && *t.Alias == from {
-			targets[i].Alias, renamed = &to, true
+	var targets []Target
+	for _, t := range c.Targets {
+		next := t
+		switch {
+		case t.Kind == TargetModelAlias && *t.Alias == r.Alias:
+			next.Alias = &to
+		case t.Kind == TargetProviderModel && *t.Model == r.Alias && r.on(*t.ProviderID):
+			next.Model = &to
+			if r.enables(*t.ProviderID) {
+				targets = append(targets, t)
+			}
+		default:
+			targets = append(targets, t)
+			continue
 		}
+		targets, renamed = append(targets, next), true
 	}
 	c.Targets = targets
 	return renamed
 }
+
+func (r Route) on(provider uuid.UUID) bool {
+	return slices.ContainsFunc(r.Targets, func(m Mapping) bool { return m.ProviderID == provider })
+}
+
+// enables reports whether a target of the route is the enablement of the model of its name.
+func (r Route) enables(provider uuid.UUID) bool {
+	return slices.ContainsFunc(r.Targets, func(m Mapping) bool { return m.ProviderID == provider && m.Enablement() })
+}
+
+// AccessNotFound is like ProviderNotFound.
+func AccessNotFound(id uuid.UUID) error { return notFound("model access policy", id) }

@@ -83,6 +83,10 @@ type Priority struct {
 // provider, instead of routing a name to it.
 func (c MappingConfig) Enablement() bool { return c.Alias == c.UpstreamModel }
 
+// OfRoute reports whether the mapping is a target of the route of its alias: an enablement
+// that its alias alone does not name is none.
+func (c MappingConfig) OfRoute() bool { return !c.Enablement() || c.BareAlias }
+
 // NewMapping validates a new mapping and fills in the defaults.
 func NewMapping(p MappingPatch) (MappingConfig, error) {
 	return MappingConfig{}.Fold(p)

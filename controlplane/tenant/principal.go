@@ -117,6 +117,13 @@ const (
 	AddModelRouteGroupMembers   Operation = "addModelRouteGroupMembers"
 	RemoveModelRouteGroupMember Operation = "removeModelRouteGroupMember"
 
+	ListRoutes     Operation = "listRoutes"
+	CreateRoute    Operation = "createRoute"
+	GetRoute       Operation = "getRoute"
+	RenameRoute    Operation = "renameRoute"
+	DuplicateRoute Operation = "duplicateRoute"
+	DeleteRoute    Operation = "deleteRoute"
+
 	GetGovernanceConfig    Operation = "getGovernanceConfig"
 	UpdateGovernanceConfig Operation = "updateGovernanceConfig"
 
@@ -204,6 +211,13 @@ var permissions = map[Operation]Role{
 	DeleteModelRouteGroup:       RoleAdmin,
 	AddModelRouteGroupMembers:   RoleAdmin,
 	RemoveModelRouteGroupMember: RoleAdmin,
+
+	ListRoutes:     RoleAdmin,
+	CreateRoute:    RoleAdmin,
+	GetRoute:       RoleAdmin,
+	RenameRoute:    RoleAdmin,
+	DuplicateRoute: RoleAdmin,
+	DeleteRoute:    RoleAdmin,
 
 	GetGovernanceConfig:    RoleAdmin,
 	UpdateGovernanceConfig: RoleAdmin,

@@ -171,24 +171,47 @@ func TestAccessDefaultsAndRules(t *testing.T) {
 
 func TestAccessRename(t *testing.T) {
 	t.Parallel()
-	p := validAccess()
-	p.Targets = &[]tenant.Target{{Kind: "model_alias", Alias: ptr("old")}, {Kind: "model_alias", Alias: ptr("ol*")}, {Kind: "model", Model: ptr("old")}}
-	before, err := tenant.NewAccess(p)
-	if err != nil {
-		t.Fatal(err)
+	elsewhere := uuid.MustParse("01890a5d-ac96-774b-bcce-b302099a8058")
+	alias := func(name string) tenant.Target { return tenant.Target{Kind: "model_alias", Alias: &name} }
+	at := func(provider uuid.UUID, name string) tenant.Target {
+		return tenant.Target{Kind: "provider_model", ProviderID: &provider, Model: &name}
 	}
-	after := before
-	if !after.Rename("old", "new") {
-		t.Error("nothing was renamed")
-	}
-	want := []tenant.Target{{Kind: "model_alias", Alias: ptr("new")}, {Kind: "model_alias", Alias: ptr("ol*")}, {Kind: "model", Model: ptr("old")}}
-	if diff := cmp.Diff(after.Targets, want); diff != "" {
-		t.Errorf("(-got +want)\n%s", diff)
-	}
-	if *before.Targets[0].Alias != "old" {
-		t.Error("the policy that was read has changed")
-	}
-	if after.Rename("old", "new") {
-		t.Error("renamed what is not there")
+	custom := tenant.Mapping{ProviderID: someID, MappingConfig: tenant.MappingConfig{Alias: "old", UpstreamModel: "m"}}
+	enabling := tenant.Mapping{ProviderID: someID, MappingConfig: tenant.MappingConfig{Alias: "old", UpstreamModel: "old"}}
+	for name, c := range map[string]struct {
+		row        tenant.Mapping
+		have, want []tenant.Target
+	}{
+		"Alias":       {custom, []tenant.Target{alias("a"), alias("old"), alias("b")}, []tenant.Target{alias("a"), alias("new"), alias("b")}},
+		"Pattern":     {custom, []tenant.Target{alias("old*")}, nil},
+		"Model":       {custom, []tenant.Target{{Kind: "model", Model: ptr("old")}}, nil},
+		"At":          {custom, []tenant.Target{at(someID, "old")}, []tenant.Target{at(someID, "new")}},
+		"Elsewhere":   {custom, []tenant.Target{at(elsewhere, "old")}, nil},
+		"AtEnabled":   {enabling, []tenant.Target{at(someID, "old")}, []tenant.Target{at(someID, "old"), at(someID, "new")}},
+		"OtherModel":  {custom, []tenant.Target{at(someID, "m")}, nil},
+		"EnabledName": {enabling, []tenant.Target{alias("old")}, []tenant.Target{alias("new")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := validAccess()
+			p.Targets = &c.have
+			before, err := tenant.NewAccess(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, want := before, c.want
+			if want == nil {
+				want = c.have
+			}
+			if after.Rename(tenant.Route{Alias: "old", Targets: []tenant.Mapping{c.row}}, "new") != (c.want != nil) {
+				t.Error("whether something was renamed is not told")
+			}
+			if diff := cmp.Diff(want, after.Targets); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(c.have, before.Targets); diff != "" {
+				t.Errorf("the policy that was read has changed\n%s", diff)
+			}
+		})
 	}
 }

@@ -34,7 +34,7 @@ func TestAfter(t *testing.T) {
 	} {
 		r := route(1)
 		r.Targets[0].RetryOn429 = 1
-		run := NewRun(r, llm.Chat, 1, Own{})
+		run := NewRun(r, llm.Chat, 1, Own{}, nil)
 		target, _, _ := run.Next(now)
 		if got, _ := run.After(target, Classify(c.evidence)); got != c.want {
 			t.Errorf("%s: got turn %d, want %d", name, got, c.want)
