@@ -256,6 +256,14 @@ type ClientInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
 	ClassifyResult(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetConfigStatus See which configuration the nodes serve
+	//
+	// Every node is asked what it serves of the organization, and given half a second; and which of the stored controls callers are held
+	// to by now. Where the data plane cannot be reached, `reachable` is false and no node is listed.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/config-status (the `GetConfigStatus` operationId).
+	GetConfigStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ExplainRequestWithBody What the gateway would do with a request
 	//
 	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
@@ -1344,6 +1352,24 @@ func (c *Client) ClassifyResultWithBody(ctx context.Context, contentType string,
 // Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
 func (c *Client) ClassifyResult(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewClassifyResultRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetConfigStatus See which configuration the nodes serve
+//
+// Every node is asked what it serves of the organization, and given half a second; and which of the stored controls callers are held
+// to by now. Where the data plane cannot be reached, `reachable` is false and no node is listed.
+//
+// Corresponds with GET /api/llm-gateway/admin/config-status (the `GetConfigStatus` operationId).
+func (c *Client) GetConfigStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConfigStatusRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -3745,6 +3771,33 @@ func NewClassifyResultRequestWithBody(server string, contentType string, body io
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetConfigStatusRequest constructs an http.Request for the GetConfigStatus method
+func NewGetConfigStatusRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/config-status")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -7271,6 +7324,16 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/classify (the `ClassifyResult` operationId).
 	ClassifyResultWithResponse(ctx context.Context, body ClassifyResultJSONRequestBody, reqEditors ...RequestEditorFn) (*ClassifyResultResponse, error)
 
+	// GetConfigStatusWithResponse See which configuration the nodes serve
+	//
+	// Every node is asked what it serves of the organization, and given half a second; and which of the stored controls callers are held
+	// to by now. Where the data plane cannot be reached, `reachable` is false and no node is listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/config-status (the `GetConfigStatus` operationId).
+	GetConfigStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetConfigStatusResponse, error)
+
 	// ExplainRequestWithBodyWithResponse What the gateway would do with a request
 	//
 	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
@@ -9396,6 +9459,75 @@ func (r ClassifyResultResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ClassifyResultResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetConfigStatusResponse401Headers the declared response headers of an HTTP 401 response for GetConfigStatus
+type GetConfigStatusResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetConfigStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConfigStatus
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetConfigStatusResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetConfigStatusResponse) GetJSON200() *ConfigStatus {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetConfigStatusResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetConfigStatusResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetConfigStatusResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetConfigStatusResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetConfigStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetConfigStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetConfigStatusResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15813,6 +15945,22 @@ func (c *ClientWithResponses) ClassifyResultWithResponse(ctx context.Context, bo
 	return ParseClassifyResultResponse(rsp)
 }
 
+// GetConfigStatusWithResponse See which configuration the nodes serve
+//
+// Every node is asked what it serves of the organization, and given half a second; and which of the stored controls callers are held
+// to by now. Where the data plane cannot be reached, `reachable` is false and no node is listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/config-status (the `GetConfigStatus` operationId).
+func (c *ClientWithResponses) GetConfigStatusWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetConfigStatusResponse, error) {
+	rsp, err := c.GetConfigStatus(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetConfigStatusResponse(rsp)
+}
+
 // ExplainRequestWithBodyWithResponse What the gateway would do with a request
 //
 // Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
@@ -18365,6 +18513,66 @@ func ParseClassifyResultResponse(rsp *http.Response) (*ClassifyResultResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ClassifyResultResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetConfigStatusResponse parses an HTTP response from a GetConfigStatusWithResponse call
+func ParseGetConfigStatusResponse(rsp *http.Response) (*GetConfigStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetConfigStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConfigStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers GetConfigStatusResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -59,6 +59,9 @@ type ServerInterface interface {
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx echo.Context) error
+	// GetConfigStatus See which configuration the nodes serve
+	// (GET /api/llm-gateway/admin/config-status)
+	GetConfigStatus(ctx echo.Context) error
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx echo.Context) error
@@ -639,6 +642,15 @@ func (w *ServerInterfaceWrapper) ClassifyResult(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ClassifyResult(ctx)
+	return err
+}
+
+// GetConfigStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) GetConfigStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetConfigStatus(ctx)
 	return err
 }
 
@@ -2438,6 +2450,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.DeleteRoutingRule, options.OperationMiddlewares["deleteRoutingRule"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.GetRoutingRule, options.OperationMiddlewares["getRoutingRule"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.UpdateRoutingRule, options.OperationMiddlewares["updateRoutingRule"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/config-status", wrapper.GetConfigStatus, options.OperationMiddlewares["getConfigStatus"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -4081,6 +4094,72 @@ func (response ClassifyResult422JSONResponse) VisitClassifyResultResponse(w http
 type ClassifyResult500JSONResponse struct{ InternalJSONResponse }
 
 func (response ClassifyResult500JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatusRequestObject struct {
+}
+
+type GetConfigStatusResponseObject interface {
+	VisitGetConfigStatusResponse(w http.ResponseWriter) error
+}
+
+type GetConfigStatus200JSONResponse ConfigStatus
+
+func (response GetConfigStatus200JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatus401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetConfigStatus401JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatus403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetConfigStatus403JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatus500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetConfigStatus500JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -11609,6 +11688,9 @@ type StrictServerInterface interface {
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx context.Context, request ClassifyResultRequestObject) (ClassifyResultResponseObject, error)
+	// GetConfigStatus See which configuration the nodes serve
+	// (GET /api/llm-gateway/admin/config-status)
+	GetConfigStatus(ctx context.Context, request GetConfigStatusRequestObject) (GetConfigStatusResponseObject, error)
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx context.Context, request ExplainRequestRequestObject) (ExplainRequestResponseObject, error)
@@ -12298,6 +12380,29 @@ func (sh *strictHandler) ClassifyResult(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ClassifyResultResponseObject); ok {
 		return validResponse.VisitClassifyResultResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetConfigStatus operation middleware
+func (sh *strictHandler) GetConfigStatus(ctx echo.Context) error {
+	var request GetConfigStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetConfigStatus(ctx.Request().Context(), request.(GetConfigStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetConfigStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetConfigStatusResponseObject); ok {
+		return validResponse.VisitGetConfigStatusResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -1531,6 +1531,70 @@ type BudgetUpdate struct {
 // Example: Cheaper region
 type ChangeNote = string
 
+// ConfigActs Whether callers are held to a control. One that does not act yet is validated and stored, and acts later.
+type ConfigActs struct {
+	Budgets     bool `json:"budgets"`
+	ModelAccess bool `json:"model_access"`
+
+	// ModelPricing Whether use is billed.
+	ModelPricing              bool `json:"model_pricing"`
+	RateLimits                bool `json:"rate_limits"`
+	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
+	RequireRoutingPolicy      bool `json:"require_routing_policy"`
+	RoutingPolicies           bool `json:"routing_policies"`
+}
+
+// ConfigNode defines model for ConfigNode.
+type ConfigNode struct {
+	Answered bool                     `json:"answered"`
+	Epoch    nullable.Nullable[int64] `json:"epoch"`
+
+	// Live Whether that is the newest.
+	Live bool `json:"live"`
+
+	// Node Example: node-1
+	Node string `json:"node"`
+
+	// Refused The version that the node refused last, where it took none since. It goes on with the one before.
+	Refused nullable.Nullable[ConfigRefusal] `json:"refused"`
+
+	// Version What it serves; null where it did not answer, or serves nothing of the organization.
+	Version nullable.Nullable[int64] `json:"version"`
+}
+
+// ConfigRefusal defines model for ConfigRefusal.
+type ConfigRefusal struct {
+	// Code Example: does_not_compile
+	Code string `json:"code"`
+
+	// Field Where in the configuration.
+	Field   nullable.Nullable[string] `json:"field"`
+	Message string                    `json:"message"`
+	Version int64                     `json:"version"`
+}
+
+// ConfigStatus defines model for ConfigStatus.
+type ConfigStatus struct {
+	// Acts Whether callers are held to a control. One that does not act yet is validated and stored, and acts later.
+	Acts  ConfigActs `json:"acts"`
+	Epoch int64      `json:"epoch"`
+
+	// LiveNodes How many of the nodes serve the newest version.
+	LiveNodes int `json:"live_nodes"`
+
+	// Nodes By name: those that answered, and those that are known to serve the organization and did not.
+	Nodes []ConfigNode `json:"nodes"`
+
+	// PublishedVersion The last that was sent to the nodes.
+	PublishedVersion int64 `json:"published_version"`
+
+	// Reachable Whether the nodes could be asked.
+	Reachable bool `json:"reachable"`
+
+	// Version The newest; every change raises it, and it is the `ETag` of what changed.
+	Version int64 `json:"version"`
+}
+
 // DefaultModelAccess What a caller may call for whom no allowlist is.
 type DefaultModelAccess string
 

@@ -24,7 +24,7 @@ const (
 // List returns every route, by name.
 func (s Routes) List(ctx context.Context, by tenant.Principal) (list []tenant.Route, err error) {
 	err = s.db.read(ctx, by, tenant.ListRoutes, func(tx pgx.Tx) error {
-		rows, err := collect(ctx, tx, scanMapping, selectMapping+ofRoute+inRouteOrder)
+		rows, err := collectMappings(ctx, tx, selectMapping+ofRoute+inRouteOrder)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s Routes) Get(ctx context.Context, by tenant.Principal, alias string) (r t
 
 func getRoute(ctx context.Context, tx pgx.Tx, alias string) (r tenant.Route, err error) {
 	r.Alias = alias
-	r.Targets, err = collect(ctx, tx, scanMapping, selectMapping+ofRoute+` AND m.model_alias = $1`+inRouteOrder, alias)
+	r.Targets, err = collectMappings(ctx, tx, selectMapping+ofRoute+` AND m.model_alias = $1`+inRouteOrder, alias)
 	if err != nil {
 		return r, err
 	}

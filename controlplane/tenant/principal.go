@@ -172,6 +172,8 @@ const (
 	UpdateRoutingRule Operation = "updateRoutingRule"
 	DeleteRoutingRule Operation = "deleteRoutingRule"
 
+	GetConfigStatus Operation = "getConfigStatus"
+
 	ListAuditEvents Operation = "listAuditEvents"
 
 	ListRouteHealth  Operation = "listRouteHealth"
@@ -266,6 +268,8 @@ var permissions = map[Operation]Role{
 	GetRoutingRule:    RoleAdmin,
 	UpdateRoutingRule: RoleAdmin,
 	DeleteRoutingRule: RoleAdmin,
+
+	GetConfigStatus: RoleAdmin,
 
 	ListAuditEvents: RoleAdmin,
 
