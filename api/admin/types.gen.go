@@ -3087,11 +3087,20 @@ type RouteRename struct {
 type RouteRenamed struct {
 	// Moved What has the new name now.
 	Moved struct {
+		// Budgets Those whose `target_model_alias` it was.
+		Budgets []Named `json:"budgets"`
+
 		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
 		KeptEnablements     int     `json:"kept_enablements"`
 		ModelAccessPolicies []Named `json:"model_access_policies"`
 		ModelRouteGroups    []Named `json:"model_route_groups"`
-		Targets             int     `json:"targets"`
+
+		// RateLimits Those whose `target_model_alias` it was.
+		RateLimits []Named `json:"rate_limits"`
+
+		// RoutingPolicies Those with a slot or a determiner of the name.
+		RoutingPolicies []Named `json:"routing_policies"`
+		Targets         int     `json:"targets"`
 	} `json:"moved"`
 	Route Route `json:"route"`
 }

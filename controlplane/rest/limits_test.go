@@ -255,3 +255,32 @@ func TestLimitStatus(t *testing.T) {
 		}
 	}
 }
+
+// What counts a route, and what picks it, goes with its new name; what speaks of another
+// stays, and a limit that the new name has already is a conflict.
+func TestControlsGoWithARoutesName(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	a.routes(t)
+	aimed := func(path string, body fields, alias string) string {
+		return a.call(t, "POST", path, with(body, fields{"target_model_alias": alias})).want(t, 200).id(t)
+	}
+	limit, other := aimed(limitsPath, rateLimit("L"), "cheap"), aimed(limitsPath, rateLimit("Other"), "strong")
+	spend := aimed(budgetsPath, budget("B"), "cheap")
+	policy := a.call(t, "POST", policiesPath, with(routingPolicy("auto"), fields{"determiner_model_alias": "cheap"})).want(t, 200).id(t)
+	apart := a.call(t, "POST", policiesPath, with(routingPolicy("apart"), fields{"slots": []any{slot("strong"), slot("strong")}})).want(t, 200)
+
+	moved := a.call(t, "PUT", adminPath+"routes/cheap/rename", fields{"model_alias": "thrifty", "change_note": "why"}).want(t, 200).field(t, "moved").(map[string]any)
+	wantFields(t, moved, fields{"rate_limits": []any{fields{"id": limit, "name": "L"}}, "budgets": []any{fields{"id": spend, "name": "B"}},
+		"routing_policies": []any{fields{"id": policy, "name": "auto"}}})
+	wantFields(t, a.listed(t, limitsPath, limit), fields{"target_model_alias": "thrifty", "last_change_note": "why"})
+	wantFields(t, a.listed(t, limitsPath, other), fields{"target_model_alias": "strong", "last_change_note": nil})
+	wantFields(t, a.listed(t, budgetsPath, spend), fields{"target_model_alias": "thrifty"})
+	wantFields(t, a.listed(t, policiesPath, policy), fields{"determiner_model_alias": "thrifty", "slots": []any{slot("thrifty"), slot("strong")}})
+	if diff := cmp.Diff(apart.object(t), a.listed(t, policiesPath, apart.id(t))); diff != "" {
+		t.Errorf("a policy that does not pick it changed:\n%s", diff)
+	}
+	aimed(limitsPath, rateLimit("Waiting"), "frugal")
+	a.call(t, "PUT", adminPath+"routes/thrifty/rename", fields{"model_alias": "frugal"}).wantError(t, 409, "conflict_error", limitTaken)
+	wantFields(t, a.listed(t, limitsPath, limit), fields{"target_model_alias": "thrifty"})
+}

@@ -59,6 +59,8 @@ func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObje
 	out := admin.RenameRoute200JSONResponse{Route: s.showRoute(ctx, route)}
 	out.Moved.Targets, out.Moved.KeptEnablements = moved.Targets, moved.Kept
 	out.Moved.ModelRouteGroups, out.Moved.ModelAccessPolicies = mapAll(moved.Groups, showNamed), mapAll(moved.Policies, showNamed)
+	out.Moved.RateLimits, out.Moved.Budgets = mapAll(moved.RateLimits, showNamed), mapAll(moved.Budgets, showNamed)
+	out.Moved.RoutingPolicies = mapAll(moved.RoutingPolicies, showNamed)
 	return out, nil
 }
 

@@ -33,6 +33,14 @@ func requireAim(ctx context.Context, tx pgx.Tx, had, has *uuid.UUID) error {
 	return requireProvider(ctx, tx, *has)
 }
 
+// renameAim carries a route's new name into the rows of a table that count the old one,
+// and returns them. One that counts the new name already is a conflict. No row has the nil
+// id, which stands where authored has an id.
+func renameAim(ctx context.Context, c *change, table, from, to string, note *string) ([]tenant.Named, error) {
+	return collect(ctx, c, pgx.RowToStructByPos[tenant.Named], `UPDATE `+table+` SET `+modifiedBy+`, target_model_alias = $8
+		WHERE org_id = $1 AND id <> $2 AND target_model_alias = $7 RETURNING id, name`, c.authored(uuid.Nil, note, from, to)...)
+}
+
 // RateLimits are the rate limits of an organization.
 type RateLimits struct{ db *DB }
 

@@ -253,7 +253,19 @@ func carryName(ctx context.Context, c *change, before tenant.Route, to string, n
 		}
 		done.Policies = append(done.Policies, tenant.Named{ID: p.ID, Name: p.Name})
 	}
-	return nil
+	return carryNameToControls(ctx, c, before.Alias, to, note, done)
+}
+
+// carryNameToControls is carryName for what counts a route and what picks it.
+func carryNameToControls(ctx context.Context, c *change, from, to string, note *string, done *tenant.RouteChange) (err error) {
+	if done.RateLimits, err = renameAim(ctx, c, "rate_limits", from, to, note); err != nil {
+		return err
+	}
+	if done.Budgets, err = renameAim(ctx, c, "budgets", from, to, note); err != nil {
+		return err
+	}
+	done.RoutingPolicies, err = renameSlots(ctx, c, from, to, note)
+	return err
 }
 
 // policiesOfRoute are the policies that name a route, or its name at some provider.

@@ -97,6 +97,30 @@ func routingPolicyArgs(ctx context.Context, c *change, before, p tenant.RoutingP
 		p.DefaultSlot}, err
 }
 
+// renameSlots carries a route's new name into the policies that pick the old one, or ask
+// it to pick, and returns them.
+func renameSlots(ctx context.Context, c *change, from, to string, note *string) (list []tenant.Named, err error) {
+	policies, err := collect(ctx, c, routingPolicies.scan, routingPolicies.query+` WHERE determiner_model_alias = $1 OR slots @> $2 ORDER BY id`,
+		from, []map[string]string{{"model_alias": from}})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range policies {
+		p.Rename(from, to)
+		slots, err := json.Marshal(p.Slots)
+		if err != nil {
+			return nil, err
+		}
+		_, err = c.Exec(ctx, `UPDATE routing_policies SET `+modifiedBy+`, slots = $7, determiner_model_alias = $8 WHERE org_id = $1 AND id = $2`,
+			c.authored(p.ID, note, string(slots), p.Determiner)...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, tenant.Named{ID: p.ID, Name: p.Alias})
+	}
+	return list, nil
+}
+
 // requireRoutes refuses a name that no enabled target answers to: neither a route's nor
 // "<provider>/<upstream model>".
 func requireRoutes(ctx context.Context, tx pgx.Tx, target string) error {

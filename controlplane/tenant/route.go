@@ -40,6 +40,10 @@ type RouteChange struct {
 	Kept     int
 	Groups   []Named
 	Policies []Named // a renamed route is named anew in them; a deleted one is named still
+	// Of a renamed route only: what counts it, and what picks it, by its new name now.
+	RateLimits      []Named
+	Budgets         []Named
+	RoutingPolicies []Named
 }
 
 // Mappings are the targets as mappings, or why one cannot be.

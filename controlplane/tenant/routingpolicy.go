@@ -204,6 +204,18 @@ func (c RoutingPolicyConfig) NewTargets(before RoutingPolicyConfig) (list []stri
 	return list
 }
 
+// Rename carries a route's new name into the policy.
+func (c *RoutingPolicyConfig) Rename(from, to string) {
+	for i := range c.Slots {
+		if c.Slots[i].Alias == from {
+			c.Slots[i].Alias = to
+		}
+	}
+	if c.Determiner != nil && *c.Determiner == from {
+		c.Determiner = &to
+	}
+}
+
 func slotPath(i int, field string) string { return fmt.Sprintf("slots[%d].%s", i, field) }
 
 func longer(text *string, most int) bool { return text != nil && utf8.RuneCountInString(*text) > most }
