@@ -2,6 +2,9 @@ package migrations_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
@@ -11,8 +14,22 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// latest is the newest step.
-const latest uint = 2
+// steps are the numbers of all steps, in order.
+func steps(t *testing.T) (list []uint) {
+	t.Helper()
+	names, err := filepath.Glob("*.up.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no steps, %v", err)
+	}
+	for _, name := range names {
+		number, err := strconv.ParseUint(name[:4], 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, uint(number))
+	}
+	return list
+}
 
 func TestUpDownUp(t *testing.T) {
 	t.Parallel()
@@ -25,6 +42,8 @@ func TestUpDownUp(t *testing.T) {
 			t.Fatalf("got version %d, %v; want %d", got, err, want)
 		}
 	}
+	all := steps(t)
+	latest := all[len(all)-1]
 	version(0)
 	if err := migrations.Up(ctx, url); err != nil {
 		t.Fatal(err)
@@ -33,11 +52,11 @@ func TestUpDownUp(t *testing.T) {
 	if err := migrations.Up(ctx, url); err != nil {
 		t.Fatalf("up to date: %v", err)
 	}
-	for step := latest; step > 0; step-- {
+	for _, before := range slices.Backward(append([]uint{0}, all[:len(all)-1]...)) {
 		if err := migrations.Down(ctx, url); err != nil {
 			t.Fatal(err)
 		}
-		version(step - 1)
+		version(before)
 	}
 	var left int
 	err := storetest.Connect(t, url).QueryRow(ctx, `SELECT count(*) FROM pg_class

@@ -38,18 +38,60 @@ type ServerInterface interface {
 	// ListAuditEvents See who changed what
 	// (GET /api/llm-gateway/admin/audit-events)
 	ListAuditEvents(ctx echo.Context, params ListAuditEventsParams) error
+	// ListBudgets List the budgets
+	// (GET /api/llm-gateway/admin/budgets)
+	ListBudgets(ctx echo.Context, params ListBudgetsParams) error
+	// CreateBudget Create a budget
+	// (POST /api/llm-gateway/admin/budgets)
+	CreateBudget(ctx echo.Context, params CreateBudgetParams) error
+	// ListBudgetStatus See how far the budgets are used
+	// (GET /api/llm-gateway/admin/budgets/status)
+	ListBudgetStatus(ctx echo.Context) error
+	// DeleteBudget Delete a budget
+	// (DELETE /api/llm-gateway/admin/budgets/{id})
+	DeleteBudget(ctx echo.Context, id Id, params DeleteBudgetParams) error
+	// GetBudget Read a budget
+	// (GET /api/llm-gateway/admin/budgets/{id})
+	GetBudget(ctx echo.Context, id Id) error
+	// UpdateBudget Change a budget
+	// (PUT /api/llm-gateway/admin/budgets/{id})
+	UpdateBudget(ctx echo.Context, id Id, params UpdateBudgetParams) error
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx echo.Context) error
+	// GetConfigStatus See which configuration the nodes serve
+	// (GET /api/llm-gateway/admin/config-status)
+	GetConfigStatus(ctx echo.Context) error
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx echo.Context) error
+	// GetGovernanceConfig Read the governance configuration
+	// (GET /api/llm-gateway/admin/governance-config)
+	GetGovernanceConfig(ctx echo.Context) error
+	// UpdateGovernanceConfig Change the governance configuration
+	// (PUT /api/llm-gateway/admin/governance-config)
+	UpdateGovernanceConfig(ctx echo.Context, params UpdateGovernanceConfigParams) error
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx echo.Context) error
 	// ResetRouteHealth End a cooldown on every node
 	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
 	ResetRouteHealth(ctx echo.Context, providerId openapi_types.UUID, params ResetRouteHealthParams) error
+	// ListModelAccess List the model access policies
+	// (GET /api/llm-gateway/admin/model-access)
+	ListModelAccess(ctx echo.Context, params ListModelAccessParams) error
+	// CreateModelAccess Create a model access policy
+	// (POST /api/llm-gateway/admin/model-access)
+	CreateModelAccess(ctx echo.Context, params CreateModelAccessParams) error
+	// DeleteModelAccess Delete a model access policy
+	// (DELETE /api/llm-gateway/admin/model-access/{id})
+	DeleteModelAccess(ctx echo.Context, id Id, params DeleteModelAccessParams) error
+	// GetModelAccess Read a model access policy
+	// (GET /api/llm-gateway/admin/model-access/{id})
+	GetModelAccess(ctx echo.Context, id Id) error
+	// UpdateModelAccess Change a model access policy
+	// (PUT /api/llm-gateway/admin/model-access/{id})
+	UpdateModelAccess(ctx echo.Context, id Id, params UpdateModelAccessParams) error
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx echo.Context, params ListModelMappingsParams) error
@@ -68,6 +110,60 @@ type ServerInterface interface {
 	// UpdateModelMapping Change a model mapping
 	// (PUT /api/llm-gateway/admin/model-mappings/{id})
 	UpdateModelMapping(ctx echo.Context, id Id, params UpdateModelMappingParams) error
+	// ListModelPricing List the prices
+	// (GET /api/llm-gateway/admin/model-pricing)
+	ListModelPricing(ctx echo.Context, params ListModelPricingParams) error
+	// CreateModelPricing Add a version of a price
+	// (POST /api/llm-gateway/admin/model-pricing)
+	CreateModelPricing(ctx echo.Context, params CreateModelPricingParams) error
+	// ListArchivedModelPricing List the rules that are archived
+	// (GET /api/llm-gateway/admin/model-pricing/archived)
+	ListArchivedModelPricing(ctx echo.Context, params ListArchivedModelPricingParams) error
+	// ListModelPricingDefaults List the prices that ship with the gateway
+	// (GET /api/llm-gateway/admin/model-pricing/defaults)
+	ListModelPricingDefaults(ctx echo.Context) error
+	// ListModelPricingHistory List the versions of a rule
+	// (GET /api/llm-gateway/admin/model-pricing/history)
+	ListModelPricingHistory(ctx echo.Context, params ListModelPricingHistoryParams) error
+	// ImportModelPricingDefaults Make rules of the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/import-defaults)
+	ImportModelPricingDefaults(ctx echo.Context, params ImportModelPricingDefaultsParams) error
+	// SyncModelPricingDefaults Bring rules up to the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/sync-defaults)
+	SyncModelPricingDefaults(ctx echo.Context, params SyncModelPricingDefaultsParams) error
+	// GetModelPricingVersion Read a version of a price
+	// (GET /api/llm-gateway/admin/model-pricing/version/{id})
+	GetModelPricingVersion(ctx echo.Context, id Id) error
+	// DeleteModelPricing Cancel a scheduled version, or archive a rule
+	// (DELETE /api/llm-gateway/admin/model-pricing/{id})
+	DeleteModelPricing(ctx echo.Context, id Id, params DeleteModelPricingParams) error
+	// UpdateModelPricing Change a scheduled version
+	// (PUT /api/llm-gateway/admin/model-pricing/{id})
+	UpdateModelPricing(ctx echo.Context, id Id, params UpdateModelPricingParams) error
+	// RestoreModelPricing Bring an archived rule back
+	// (POST /api/llm-gateway/admin/model-pricing/{id}/restore)
+	RestoreModelPricing(ctx echo.Context, id Id, params RestoreModelPricingParams) error
+	// ListModelRouteGroups List the model route groups
+	// (GET /api/llm-gateway/admin/model-route-groups)
+	ListModelRouteGroups(ctx echo.Context, params ListModelRouteGroupsParams) error
+	// CreateModelRouteGroup Create a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups)
+	CreateModelRouteGroup(ctx echo.Context, params CreateModelRouteGroupParams) error
+	// DeleteModelRouteGroup Delete a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id})
+	DeleteModelRouteGroup(ctx echo.Context, id Id, params DeleteModelRouteGroupParams) error
+	// GetModelRouteGroup Read a model route group
+	// (GET /api/llm-gateway/admin/model-route-groups/{id})
+	GetModelRouteGroup(ctx echo.Context, id Id) error
+	// UpdateModelRouteGroup Change a model route group
+	// (PUT /api/llm-gateway/admin/model-route-groups/{id})
+	UpdateModelRouteGroup(ctx echo.Context, id Id, params UpdateModelRouteGroupParams) error
+	// AddModelRouteGroupMembers Add routes to a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups/{id}/members)
+	AddModelRouteGroupMembers(ctx echo.Context, id Id, params AddModelRouteGroupMembersParams) error
+	// RemoveModelRouteGroupMember Take a route out of a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias})
+	RemoveModelRouteGroupMember(ctx echo.Context, id Id, alias Alias, params RemoveModelRouteGroupMemberParams) error
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx echo.Context) error
@@ -89,6 +185,72 @@ type ServerInterface interface {
 	// ListProviderModelMappings List the model mappings of a provider
 	// (GET /api/llm-gateway/admin/providers/{id}/model-mappings)
 	ListProviderModelMappings(ctx echo.Context, id Id, params ListProviderModelMappingsParams) error
+	// ListRateLimits List the rate limits
+	// (GET /api/llm-gateway/admin/rate-limits)
+	ListRateLimits(ctx echo.Context, params ListRateLimitsParams) error
+	// CreateRateLimit Create a rate limit
+	// (POST /api/llm-gateway/admin/rate-limits)
+	CreateRateLimit(ctx echo.Context, params CreateRateLimitParams) error
+	// ListRateLimitStatus See how far the rate limits are used
+	// (GET /api/llm-gateway/admin/rate-limits/status)
+	ListRateLimitStatus(ctx echo.Context) error
+	// DeleteRateLimit Delete a rate limit
+	// (DELETE /api/llm-gateway/admin/rate-limits/{id})
+	DeleteRateLimit(ctx echo.Context, id Id, params DeleteRateLimitParams) error
+	// GetRateLimit Read a rate limit
+	// (GET /api/llm-gateway/admin/rate-limits/{id})
+	GetRateLimit(ctx echo.Context, id Id) error
+	// UpdateRateLimit Change a rate limit
+	// (PUT /api/llm-gateway/admin/rate-limits/{id})
+	UpdateRateLimit(ctx echo.Context, id Id, params UpdateRateLimitParams) error
+	// ListRoutes List the routes
+	// (GET /api/llm-gateway/admin/routes)
+	ListRoutes(ctx echo.Context, params ListRoutesParams) error
+	// CreateRoute Create a route
+	// (POST /api/llm-gateway/admin/routes)
+	CreateRoute(ctx echo.Context, params CreateRouteParams) error
+	// DeleteRoute Delete a route
+	// (DELETE /api/llm-gateway/admin/routes/{alias})
+	DeleteRoute(ctx echo.Context, alias Alias) error
+	// GetRoute Read a route
+	// (GET /api/llm-gateway/admin/routes/{alias})
+	GetRoute(ctx echo.Context, alias Alias) error
+	// DuplicateRoute Copy a route
+	// (POST /api/llm-gateway/admin/routes/{alias}/duplicate)
+	DuplicateRoute(ctx echo.Context, alias Alias, params DuplicateRouteParams) error
+	// RenameRoute Give a route another name
+	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
+	RenameRoute(ctx echo.Context, alias Alias) error
+	// ListRoutingPolicies List the routing policies
+	// (GET /api/llm-gateway/admin/routing-policies)
+	ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error
+	// CreateRoutingPolicy Create a routing policy
+	// (POST /api/llm-gateway/admin/routing-policies)
+	CreateRoutingPolicy(ctx echo.Context, params CreateRoutingPolicyParams) error
+	// DeleteRoutingPolicy Delete a routing policy
+	// (DELETE /api/llm-gateway/admin/routing-policies/{id})
+	DeleteRoutingPolicy(ctx echo.Context, id Id, params DeleteRoutingPolicyParams) error
+	// GetRoutingPolicy Read a routing policy
+	// (GET /api/llm-gateway/admin/routing-policies/{id})
+	GetRoutingPolicy(ctx echo.Context, id Id) error
+	// UpdateRoutingPolicy Change a routing policy
+	// (PUT /api/llm-gateway/admin/routing-policies/{id})
+	UpdateRoutingPolicy(ctx echo.Context, id Id, params UpdateRoutingPolicyParams) error
+	// ListRoutingRules List the rules of a routing policy
+	// (GET /api/llm-gateway/admin/routing-rules)
+	ListRoutingRules(ctx echo.Context, params ListRoutingRulesParams) error
+	// CreateRoutingRule Create a routing rule
+	// (POST /api/llm-gateway/admin/routing-rules)
+	CreateRoutingRule(ctx echo.Context, params CreateRoutingRuleParams) error
+	// DeleteRoutingRule Delete a routing rule
+	// (DELETE /api/llm-gateway/admin/routing-rules/{id})
+	DeleteRoutingRule(ctx echo.Context, id Id, params DeleteRoutingRuleParams) error
+	// GetRoutingRule Read a routing rule
+	// (GET /api/llm-gateway/admin/routing-rules/{id})
+	GetRoutingRule(ctx echo.Context, id Id) error
+	// UpdateRoutingRule Change a routing rule
+	// (PUT /api/llm-gateway/admin/routing-rules/{id})
+	UpdateRoutingRule(ctx echo.Context, id Id, params UpdateRoutingRuleParams) error
 	// CreateToken Get an access token for a service account
 	// (POST /oauth/token)
 	CreateToken(ctx echo.Context) error
@@ -323,6 +485,157 @@ func (w *ServerInterfaceWrapper) ListAuditEvents(ctx echo.Context) error {
 	return err
 }
 
+// ListBudgets converts echo context to params.
+func (w *ServerInterfaceWrapper) ListBudgets(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListBudgetsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListBudgets(ctx, params)
+	return err
+}
+
+// CreateBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBudget(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateBudgetParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBudget(ctx, params)
+	return err
+}
+
+// ListBudgetStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) ListBudgetStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListBudgetStatus(ctx)
+	return err
+}
+
+// DeleteBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteBudgetParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteBudget(ctx, id, params)
+	return err
+}
+
+// GetBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) GetBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetBudget(ctx, id)
+	return err
+}
+
+// UpdateBudget converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateBudget(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateBudgetParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateBudget(ctx, id, params)
+	return err
+}
+
 // ClassifyResult converts echo context to params.
 func (w *ServerInterfaceWrapper) ClassifyResult(ctx echo.Context) error {
 	var err error
@@ -332,12 +645,59 @@ func (w *ServerInterfaceWrapper) ClassifyResult(ctx echo.Context) error {
 	return err
 }
 
+// GetConfigStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) GetConfigStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetConfigStatus(ctx)
+	return err
+}
+
 // ExplainRequest converts echo context to params.
 func (w *ServerInterfaceWrapper) ExplainRequest(ctx echo.Context) error {
 	var err error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ExplainRequest(ctx)
+	return err
+}
+
+// GetGovernanceConfig converts echo context to params.
+func (w *ServerInterfaceWrapper) GetGovernanceConfig(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetGovernanceConfig(ctx)
+	return err
+}
+
+// UpdateGovernanceConfig converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateGovernanceConfig(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateGovernanceConfigParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateGovernanceConfig(ctx, params)
 	return err
 }
 
@@ -383,6 +743,148 @@ func (w *ServerInterfaceWrapper) ResetRouteHealth(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ResetRouteHealth(ctx, providerId, params)
+	return err
+}
+
+// ListModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelAccess(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelAccessParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelAccess(ctx, params)
+	return err
+}
+
+// CreateModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateModelAccess(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelAccessParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateModelAccess(ctx, params)
+	return err
+}
+
+// DeleteModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteModelAccess(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelAccessParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteModelAccess(ctx, id, params)
+	return err
+}
+
+// GetModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) GetModelAccess(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetModelAccess(ctx, id)
+	return err
+}
+
+// UpdateModelAccess converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateModelAccess(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelAccessParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateModelAccess(ctx, id, params)
 	return err
 }
 
@@ -534,6 +1036,529 @@ func (w *ServerInterfaceWrapper) UpdateModelMapping(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateModelMapping(ctx, id, params)
+	return err
+}
+
+// ListModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelPricing(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelPricingParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelPricing(ctx, params)
+	return err
+}
+
+// CreateModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateModelPricing(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateModelPricing(ctx, params)
+	return err
+}
+
+// ListArchivedModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) ListArchivedModelPricing(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListArchivedModelPricingParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListArchivedModelPricing(ctx, params)
+	return err
+}
+
+// ListModelPricingDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelPricingDefaults(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelPricingDefaults(ctx)
+	return err
+}
+
+// ListModelPricingHistory converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelPricingHistory(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelPricingHistoryParams
+	// ------------- Required query parameter "model_pattern" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "model_pattern", ctx.QueryParams(), &params.ModelPattern, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model_pattern: %s", err))
+	}
+
+	// ------------- Optional query parameter "model_provider" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model_provider", ctx.QueryParams(), &params.ModelProvider, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model_provider: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelPricingHistory(ctx, params)
+	return err
+}
+
+// ImportModelPricingDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) ImportModelPricingDefaults(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ImportModelPricingDefaultsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ImportModelPricingDefaults(ctx, params)
+	return err
+}
+
+// SyncModelPricingDefaults converts echo context to params.
+func (w *ServerInterfaceWrapper) SyncModelPricingDefaults(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SyncModelPricingDefaultsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.SyncModelPricingDefaults(ctx, params)
+	return err
+}
+
+// GetModelPricingVersion converts echo context to params.
+func (w *ServerInterfaceWrapper) GetModelPricingVersion(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetModelPricingVersion(ctx, id)
+	return err
+}
+
+// DeleteModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteModelPricing(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteModelPricing(ctx, id, params)
+	return err
+}
+
+// UpdateModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateModelPricing(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateModelPricing(ctx, id, params)
+	return err
+}
+
+// RestoreModelPricing converts echo context to params.
+func (w *ServerInterfaceWrapper) RestoreModelPricing(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RestoreModelPricingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RestoreModelPricing(ctx, id, params)
+	return err
+}
+
+// ListModelRouteGroups converts echo context to params.
+func (w *ServerInterfaceWrapper) ListModelRouteGroups(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListModelRouteGroupsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListModelRouteGroups(ctx, params)
+	return err
+}
+
+// CreateModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateModelRouteGroup(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateModelRouteGroupParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateModelRouteGroup(ctx, params)
+	return err
+}
+
+// DeleteModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteModelRouteGroup(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteModelRouteGroupParams
+	// ------------- Optional query parameter "force" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "force", ctx.QueryParams(), &params.Force, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter force: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteModelRouteGroup(ctx, id, params)
+	return err
+}
+
+// GetModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) GetModelRouteGroup(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetModelRouteGroup(ctx, id)
+	return err
+}
+
+// UpdateModelRouteGroup converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateModelRouteGroup(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateModelRouteGroupParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateModelRouteGroup(ctx, id, params)
+	return err
+}
+
+// AddModelRouteGroupMembers converts echo context to params.
+func (w *ServerInterfaceWrapper) AddModelRouteGroupMembers(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddModelRouteGroupMembersParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AddModelRouteGroupMembers(ctx, id, params)
+	return err
+}
+
+// RemoveModelRouteGroupMember converts echo context to params.
+func (w *ServerInterfaceWrapper) RemoveModelRouteGroupMember(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RemoveModelRouteGroupMemberParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RemoveModelRouteGroupMember(ctx, id, alias, params)
 	return err
 }
 
@@ -720,6 +1745,578 @@ func (w *ServerInterfaceWrapper) ListProviderModelMappings(ctx echo.Context) err
 	return err
 }
 
+// ListRateLimits converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRateLimits(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRateLimitsParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRateLimits(ctx, params)
+	return err
+}
+
+// CreateRateLimit converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRateLimit(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRateLimitParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRateLimit(ctx, params)
+	return err
+}
+
+// ListRateLimitStatus converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRateLimitStatus(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRateLimitStatus(ctx)
+	return err
+}
+
+// DeleteRateLimit converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRateLimit(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRateLimitParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRateLimit(ctx, id, params)
+	return err
+}
+
+// GetRateLimit converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRateLimit(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRateLimit(ctx, id)
+	return err
+}
+
+// UpdateRateLimit converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateRateLimit(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateRateLimitParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateRateLimit(ctx, id, params)
+	return err
+}
+
+// ListRoutes converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoutes(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoutesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoutes(ctx, params)
+	return err
+}
+
+// CreateRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRoute(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRoute(ctx, params)
+	return err
+}
+
+// DeleteRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRoute(ctx, alias)
+	return err
+}
+
+// GetRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRoute(ctx, alias)
+	return err
+}
+
+// DuplicateRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) DuplicateRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DuplicateRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DuplicateRoute(ctx, alias, params)
+	return err
+}
+
+// RenameRoute converts echo context to params.
+func (w *ServerInterfaceWrapper) RenameRoute(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RenameRoute(ctx, alias)
+	return err
+}
+
+// ListRoutingPolicies converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoutingPolicies(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoutingPoliciesParams
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoutingPolicies(ctx, params)
+	return err
+}
+
+// CreateRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRoutingPolicy(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRoutingPolicyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRoutingPolicy(ctx, params)
+	return err
+}
+
+// DeleteRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRoutingPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRoutingPolicyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRoutingPolicy(ctx, id, params)
+	return err
+}
+
+// GetRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRoutingPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRoutingPolicy(ctx, id)
+	return err
+}
+
+// UpdateRoutingPolicy converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateRoutingPolicy(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateRoutingPolicyParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateRoutingPolicy(ctx, id, params)
+	return err
+}
+
+// ListRoutingRules converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRoutingRules(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoutingRulesParams
+	// ------------- Required query parameter "policy_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "policy_id", ctx.QueryParams(), &params.PolicyId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter policy_id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRoutingRules(ctx, params)
+	return err
+}
+
+// CreateRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateRoutingRule(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRoutingRuleParams
+	// ------------- Required query parameter "policy_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "policy_id", ctx.QueryParams(), &params.PolicyId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter policy_id: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateRoutingRule(ctx, params)
+	return err
+}
+
+// DeleteRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteRoutingRule(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRoutingRuleParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteRoutingRule(ctx, id, params)
+	return err
+}
+
+// GetRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) GetRoutingRule(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetRoutingRule(ctx, id)
+	return err
+}
+
+// UpdateRoutingRule converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateRoutingRule(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateRoutingRuleParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateRoutingRule(ctx, id, params)
+	return err
+}
+
 // CreateToken converts echo context to params.
 func (w *ServerInterfaceWrapper) CreateToken(ctx echo.Context) error {
 	var err error
@@ -789,6 +2386,26 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.DeleteModelMapping, options.OperationMiddlewares["deleteModelMapping"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.GetModelMapping, options.OperationMiddlewares["getModelMapping"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-mappings/:id", wrapper.UpdateModelMapping, options.OperationMiddlewares["updateModelMapping"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routes", wrapper.ListRoutes, options.OperationMiddlewares["listRoutes"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routes", wrapper.CreateRoute, options.OperationMiddlewares["createRoute"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routes/:alias", wrapper.DeleteRoute, options.OperationMiddlewares["deleteRoute"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routes/:alias", wrapper.GetRoute, options.OperationMiddlewares["getRoute"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/rename", wrapper.RenameRoute, options.OperationMiddlewares["renameRoute"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/duplicate", wrapper.DuplicateRoute, options.OperationMiddlewares["duplicateRoute"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.ListModelAccess, options.OperationMiddlewares["listModelAccess"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.CreateModelAccess, options.OperationMiddlewares["createModelAccess"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.DeleteModelAccess, options.OperationMiddlewares["deleteModelAccess"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.GetModelAccess, options.OperationMiddlewares["getModelAccess"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-access/:id", wrapper.UpdateModelAccess, options.OperationMiddlewares["updateModelAccess"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-route-groups", wrapper.ListModelRouteGroups, options.OperationMiddlewares["listModelRouteGroups"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-route-groups", wrapper.CreateModelRouteGroup, options.OperationMiddlewares["createModelRouteGroup"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id", wrapper.DeleteModelRouteGroup, options.OperationMiddlewares["deleteModelRouteGroup"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id", wrapper.GetModelRouteGroup, options.OperationMiddlewares["getModelRouteGroup"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id", wrapper.UpdateModelRouteGroup, options.OperationMiddlewares["updateModelRouteGroup"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id/members", wrapper.AddModelRouteGroupMembers, options.OperationMiddlewares["addModelRouteGroupMembers"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-route-groups/:id/members/:alias", wrapper.RemoveModelRouteGroupMember, options.OperationMiddlewares["removeModelRouteGroupMember"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/governance-config", wrapper.GetGovernanceConfig, options.OperationMiddlewares["getGovernanceConfig"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/governance-config", wrapper.UpdateGovernanceConfig, options.OperationMiddlewares["updateGovernanceConfig"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/api-keys", wrapper.ListApiKeys, options.OperationMiddlewares["listApiKeys"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/api-keys", wrapper.CreateApiKey, options.OperationMiddlewares["createApiKey"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/api-keys/:id", wrapper.RevokeApiKey, options.OperationMiddlewares["revokeApiKey"]...)
@@ -800,6 +2417,40 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/audit-events", wrapper.ListAuditEvents, options.OperationMiddlewares["listAuditEvents"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/classify", wrapper.ClassifyResult, options.OperationMiddlewares["classifyResult"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/explain", wrapper.ExplainRequest, options.OperationMiddlewares["explainRequest"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing", wrapper.ListModelPricing, options.OperationMiddlewares["listModelPricing"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing", wrapper.CreateModelPricing, options.OperationMiddlewares["createModelPricing"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/history", wrapper.ListModelPricingHistory, options.OperationMiddlewares["listModelPricingHistory"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/archived", wrapper.ListArchivedModelPricing, options.OperationMiddlewares["listArchivedModelPricing"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/defaults", wrapper.ListModelPricingDefaults, options.OperationMiddlewares["listModelPricingDefaults"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing/import-defaults", wrapper.ImportModelPricingDefaults, options.OperationMiddlewares["importModelPricingDefaults"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing/sync-defaults", wrapper.SyncModelPricingDefaults, options.OperationMiddlewares["syncModelPricingDefaults"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-pricing/version/:id", wrapper.GetModelPricingVersion, options.OperationMiddlewares["getModelPricingVersion"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/model-pricing/:id", wrapper.DeleteModelPricing, options.OperationMiddlewares["deleteModelPricing"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/model-pricing/:id", wrapper.UpdateModelPricing, options.OperationMiddlewares["updateModelPricing"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-pricing/:id/restore", wrapper.RestoreModelPricing, options.OperationMiddlewares["restoreModelPricing"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/rate-limits", wrapper.ListRateLimits, options.OperationMiddlewares["listRateLimits"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/rate-limits", wrapper.CreateRateLimit, options.OperationMiddlewares["createRateLimit"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/rate-limits/status", wrapper.ListRateLimitStatus, options.OperationMiddlewares["listRateLimitStatus"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/rate-limits/:id", wrapper.DeleteRateLimit, options.OperationMiddlewares["deleteRateLimit"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/rate-limits/:id", wrapper.GetRateLimit, options.OperationMiddlewares["getRateLimit"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/rate-limits/:id", wrapper.UpdateRateLimit, options.OperationMiddlewares["updateRateLimit"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/budgets", wrapper.ListBudgets, options.OperationMiddlewares["listBudgets"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/budgets", wrapper.CreateBudget, options.OperationMiddlewares["createBudget"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/budgets/status", wrapper.ListBudgetStatus, options.OperationMiddlewares["listBudgetStatus"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/budgets/:id", wrapper.DeleteBudget, options.OperationMiddlewares["deleteBudget"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/budgets/:id", wrapper.GetBudget, options.OperationMiddlewares["getBudget"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/budgets/:id", wrapper.UpdateBudget, options.OperationMiddlewares["updateBudget"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-policies", wrapper.ListRoutingPolicies, options.OperationMiddlewares["listRoutingPolicies"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routing-policies", wrapper.CreateRoutingPolicy, options.OperationMiddlewares["createRoutingPolicy"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routing-policies/:id", wrapper.DeleteRoutingPolicy, options.OperationMiddlewares["deleteRoutingPolicy"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-policies/:id", wrapper.GetRoutingPolicy, options.OperationMiddlewares["getRoutingPolicy"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routing-policies/:id", wrapper.UpdateRoutingPolicy, options.OperationMiddlewares["updateRoutingPolicy"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-rules", wrapper.ListRoutingRules, options.OperationMiddlewares["listRoutingRules"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routing-rules", wrapper.CreateRoutingRule, options.OperationMiddlewares["createRoutingRule"]...)
+	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.DeleteRoutingRule, options.OperationMiddlewares["deleteRoutingRule"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.GetRoutingRule, options.OperationMiddlewares["getRoutingRule"]...)
+	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.UpdateRoutingRule, options.OperationMiddlewares["updateRoutingRule"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/config-status", wrapper.GetConfigStatus, options.OperationMiddlewares["getConfigStatus"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -1668,6 +3319,683 @@ func (response ListAuditEvents500JSONResponse) VisitListAuditEventsResponse(w ht
 	return err
 }
 
+type ListBudgetsRequestObject struct {
+	Params ListBudgetsParams
+}
+
+type ListBudgetsResponseObject interface {
+	VisitListBudgetsResponse(w http.ResponseWriter) error
+}
+
+type ListBudgets200ResponseHeaders struct {
+	Link *string
+}
+
+type ListBudgets200JSONResponse struct {
+	Body    []Budget
+	Headers ListBudgets200ResponseHeaders
+}
+
+func (response ListBudgets200JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgets400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListBudgets400JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgets401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListBudgets401JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgets403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListBudgets403JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgets500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListBudgets500JSONResponse) VisitListBudgetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudgetRequestObject struct {
+	Params CreateBudgetParams
+	Body   *CreateBudgetJSONRequestBody
+}
+
+type CreateBudgetResponseObject interface {
+	VisitCreateBudgetResponse(w http.ResponseWriter) error
+}
+
+type CreateBudget200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateBudget200JSONResponse struct {
+	Body    Budget
+	Headers CreateBudget200ResponseHeaders
+}
+
+func (response CreateBudget200JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateBudget400JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateBudget401JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateBudget403JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateBudget404JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateBudget409JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateBudget413JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateBudget422JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBudget500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateBudget500JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetStatusRequestObject struct {
+}
+
+type ListBudgetStatusResponseObject interface {
+	VisitListBudgetStatusResponse(w http.ResponseWriter) error
+}
+
+type ListBudgetStatus200JSONResponse []BudgetStatus
+
+func (response ListBudgetStatus200JSONResponse) VisitListBudgetStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetStatus401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListBudgetStatus401JSONResponse) VisitListBudgetStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetStatus403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListBudgetStatus403JSONResponse) VisitListBudgetStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBudgetStatus500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListBudgetStatus500JSONResponse) VisitListBudgetStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudgetRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteBudgetParams
+}
+
+type DeleteBudgetResponseObject interface {
+	VisitDeleteBudgetResponse(w http.ResponseWriter) error
+}
+
+type DeleteBudget200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteBudget200JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudget400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteBudget400JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudget401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteBudget401JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudget403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteBudget403JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudget404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteBudget404JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudget412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteBudget412JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBudget500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteBudget500JSONResponse) VisitDeleteBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudgetRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetBudgetResponseObject interface {
+	VisitGetBudgetResponse(w http.ResponseWriter) error
+}
+
+type GetBudget200ResponseHeaders struct {
+	ETag string
+}
+
+type GetBudget200JSONResponse struct {
+	Body    Budget
+	Headers GetBudget200ResponseHeaders
+}
+
+func (response GetBudget200JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudget400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetBudget400JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudget401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetBudget401JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudget403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetBudget403JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudget404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetBudget404JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetBudget500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetBudget500JSONResponse) VisitGetBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudgetRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateBudgetParams
+	Body   *UpdateBudgetJSONRequestBody
+}
+
+type UpdateBudgetResponseObject interface {
+	VisitUpdateBudgetResponse(w http.ResponseWriter) error
+}
+
+type UpdateBudget200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateBudget200JSONResponse struct {
+	Body    Budget
+	Headers UpdateBudget200ResponseHeaders
+}
+
+func (response UpdateBudget200JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateBudget400JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateBudget401JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateBudget403JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateBudget404JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateBudget409JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateBudget412JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateBudget413JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateBudget422JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateBudget500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateBudget500JSONResponse) VisitUpdateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ClassifyResultRequestObject struct {
 	Body *ClassifyResultJSONRequestBody
 }
@@ -1766,6 +4094,72 @@ func (response ClassifyResult422JSONResponse) VisitClassifyResultResponse(w http
 type ClassifyResult500JSONResponse struct{ InternalJSONResponse }
 
 func (response ClassifyResult500JSONResponse) VisitClassifyResultResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatusRequestObject struct {
+}
+
+type GetConfigStatusResponseObject interface {
+	VisitGetConfigStatusResponse(w http.ResponseWriter) error
+}
+
+type GetConfigStatus200JSONResponse ConfigStatus
+
+func (response GetConfigStatus200JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatus401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetConfigStatus401JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatus403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetConfigStatus403JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigStatus500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetConfigStatus500JSONResponse) VisitGetConfigStatusResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1903,6 +4297,212 @@ func (response ExplainRequest422JSONResponse) VisitExplainRequestResponse(w http
 type ExplainRequest500JSONResponse struct{ InternalJSONResponse }
 
 func (response ExplainRequest500JSONResponse) VisitExplainRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfigRequestObject struct {
+}
+
+type GetGovernanceConfigResponseObject interface {
+	VisitGetGovernanceConfigResponse(w http.ResponseWriter) error
+}
+
+type GetGovernanceConfig200ResponseHeaders struct {
+	ETag string
+}
+
+type GetGovernanceConfig200JSONResponse struct {
+	Body    GovernanceConfig
+	Headers GetGovernanceConfig200ResponseHeaders
+}
+
+func (response GetGovernanceConfig200JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfig401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetGovernanceConfig401JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfig403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetGovernanceConfig403JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetGovernanceConfig500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetGovernanceConfig500JSONResponse) VisitGetGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfigRequestObject struct {
+	Params UpdateGovernanceConfigParams
+	Body   *UpdateGovernanceConfigJSONRequestBody
+}
+
+type UpdateGovernanceConfigResponseObject interface {
+	VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error
+}
+
+type UpdateGovernanceConfig200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateGovernanceConfig200JSONResponse struct {
+	Body    GovernanceConfig
+	Headers UpdateGovernanceConfig200ResponseHeaders
+}
+
+func (response UpdateGovernanceConfig200JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateGovernanceConfig400JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateGovernanceConfig401JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateGovernanceConfig403JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateGovernanceConfig412JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateGovernanceConfig413JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateGovernanceConfig422JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateGovernanceConfig500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateGovernanceConfig500JSONResponse) VisitUpdateGovernanceConfigResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -2143,6 +4743,617 @@ func (response ResetRouteHealth503JSONResponse) VisitResetRouteHealthResponse(w 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccessRequestObject struct {
+	Params ListModelAccessParams
+}
+
+type ListModelAccessResponseObject interface {
+	VisitListModelAccessResponse(w http.ResponseWriter) error
+}
+
+type ListModelAccess200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelAccess200JSONResponse struct {
+	Body    []ModelAccessPolicy
+	Headers ListModelAccess200ResponseHeaders
+}
+
+func (response ListModelAccess200JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelAccess400JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelAccess401JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelAccess403JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelAccess500JSONResponse) VisitListModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccessRequestObject struct {
+	Params CreateModelAccessParams
+	Body   *CreateModelAccessJSONRequestBody
+}
+
+type CreateModelAccessResponseObject interface {
+	VisitCreateModelAccessResponse(w http.ResponseWriter) error
+}
+
+type CreateModelAccess200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelAccess200JSONResponse struct {
+	Body    ModelAccessPolicy
+	Headers CreateModelAccess200ResponseHeaders
+}
+
+func (response CreateModelAccess200JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateModelAccess400JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateModelAccess401JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateModelAccess403JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateModelAccess404JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateModelAccess409JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateModelAccess413JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateModelAccess422JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelAccess500JSONResponse) VisitCreateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccessRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteModelAccessParams
+}
+
+type DeleteModelAccessResponseObject interface {
+	VisitDeleteModelAccessResponse(w http.ResponseWriter) error
+}
+
+type DeleteModelAccess200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteModelAccess200JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteModelAccess400JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteModelAccess401JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteModelAccess403JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteModelAccess404JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelAccess412JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelAccess500JSONResponse) VisitDeleteModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccessRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelAccessResponseObject interface {
+	VisitGetModelAccessResponse(w http.ResponseWriter) error
+}
+
+type GetModelAccess200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelAccess200JSONResponse struct {
+	Body    ModelAccessPolicy
+	Headers GetModelAccess200ResponseHeaders
+}
+
+func (response GetModelAccess200JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetModelAccess400JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetModelAccess401JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetModelAccess403JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetModelAccess404JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelAccess500JSONResponse) VisitGetModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccessRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateModelAccessParams
+	Body   *UpdateModelAccessJSONRequestBody
+}
+
+type UpdateModelAccessResponseObject interface {
+	VisitUpdateModelAccessResponse(w http.ResponseWriter) error
+}
+
+type UpdateModelAccess200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelAccess200JSONResponse struct {
+	Body    ModelAccessPolicy
+	Headers UpdateModelAccess200ResponseHeaders
+}
+
+func (response UpdateModelAccess200JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateModelAccess400JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateModelAccess401JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateModelAccess403JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateModelAccess404JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateModelAccess409JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelAccess412JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateModelAccess413JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateModelAccess422JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelAccess500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelAccess500JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -2873,6 +6084,2113 @@ func (response UpdateModelMapping422JSONResponse) VisitUpdateModelMappingRespons
 type UpdateModelMapping500JSONResponse struct{ InternalJSONResponse }
 
 func (response UpdateModelMapping500JSONResponse) VisitUpdateModelMappingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingRequestObject struct {
+	Params ListModelPricingParams
+}
+
+type ListModelPricingResponseObject interface {
+	VisitListModelPricingResponse(w http.ResponseWriter) error
+}
+
+type ListModelPricing200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelPricing200JSONResponse struct {
+	Body    []ModelPricing
+	Headers ListModelPricing200ResponseHeaders
+}
+
+func (response ListModelPricing200JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelPricing400JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelPricing401JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelPricing403JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelPricing500JSONResponse) VisitListModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricingRequestObject struct {
+	Params CreateModelPricingParams
+	Body   *CreateModelPricingJSONRequestBody
+}
+
+type CreateModelPricingResponseObject interface {
+	VisitCreateModelPricingResponse(w http.ResponseWriter) error
+}
+
+type CreateModelPricing200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelPricing200JSONResponse struct {
+	Body    ModelPricing
+	Headers CreateModelPricing200ResponseHeaders
+}
+
+func (response CreateModelPricing200JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateModelPricing400JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateModelPricing401JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateModelPricing403JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateModelPricing404JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateModelPricing409JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateModelPricing413JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateModelPricing422JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelPricing500JSONResponse) VisitCreateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricingRequestObject struct {
+	Params ListArchivedModelPricingParams
+}
+
+type ListArchivedModelPricingResponseObject interface {
+	VisitListArchivedModelPricingResponse(w http.ResponseWriter) error
+}
+
+type ListArchivedModelPricing200ResponseHeaders struct {
+	Link *string
+}
+
+type ListArchivedModelPricing200JSONResponse struct {
+	Body    []ModelPricing
+	Headers ListArchivedModelPricing200ResponseHeaders
+}
+
+func (response ListArchivedModelPricing200JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListArchivedModelPricing400JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListArchivedModelPricing401JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListArchivedModelPricing403JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListArchivedModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListArchivedModelPricing500JSONResponse) VisitListArchivedModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaultsRequestObject struct {
+}
+
+type ListModelPricingDefaultsResponseObject interface {
+	VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error
+}
+
+type ListModelPricingDefaults200JSONResponse []ModelPricingDefault
+
+func (response ListModelPricingDefaults200JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaults401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelPricingDefaults401JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaults403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelPricingDefaults403JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingDefaults500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelPricingDefaults500JSONResponse) VisitListModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistoryRequestObject struct {
+	Params ListModelPricingHistoryParams
+}
+
+type ListModelPricingHistoryResponseObject interface {
+	VisitListModelPricingHistoryResponse(w http.ResponseWriter) error
+}
+
+type ListModelPricingHistory200JSONResponse []ModelPricing
+
+func (response ListModelPricingHistory200JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelPricingHistory400JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelPricingHistory401JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelPricingHistory403JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelPricingHistory500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelPricingHistory500JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaultsRequestObject struct {
+	Params ImportModelPricingDefaultsParams
+	Body   *ImportModelPricingDefaultsJSONRequestBody
+}
+
+type ImportModelPricingDefaultsResponseObject interface {
+	VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error
+}
+
+type ImportModelPricingDefaults200JSONResponse struct {
+	// Imported How many versions were added.
+	//
+	// Example: 12
+	Imported int `json:"imported"`
+}
+
+func (response ImportModelPricingDefaults200JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ImportModelPricingDefaults400JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ImportModelPricingDefaults401JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ImportModelPricingDefaults403JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ImportModelPricingDefaults404JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults409JSONResponse struct{ ConflictJSONResponse }
+
+func (response ImportModelPricingDefaults409JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ImportModelPricingDefaults413JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ImportModelPricingDefaults422JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportModelPricingDefaults500JSONResponse struct{ InternalJSONResponse }
+
+func (response ImportModelPricingDefaults500JSONResponse) VisitImportModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaultsRequestObject struct {
+	Params SyncModelPricingDefaultsParams
+}
+
+type SyncModelPricingDefaultsResponseObject interface {
+	VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error
+}
+
+type SyncModelPricingDefaults200JSONResponse struct {
+	// Synced How many versions were added.
+	//
+	// Example: 2
+	Synced int `json:"synced"`
+}
+
+func (response SyncModelPricingDefaults200JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response SyncModelPricingDefaults400JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response SyncModelPricingDefaults401JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response SyncModelPricingDefaults403JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults409JSONResponse struct{ ConflictJSONResponse }
+
+func (response SyncModelPricingDefaults409JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response SyncModelPricingDefaults422JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncModelPricingDefaults500JSONResponse struct{ InternalJSONResponse }
+
+func (response SyncModelPricingDefaults500JSONResponse) VisitSyncModelPricingDefaultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersionRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelPricingVersionResponseObject interface {
+	VisitGetModelPricingVersionResponse(w http.ResponseWriter) error
+}
+
+type GetModelPricingVersion200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelPricingVersion200JSONResponse struct {
+	Body    ModelPricing
+	Headers GetModelPricingVersion200ResponseHeaders
+}
+
+func (response GetModelPricingVersion200JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetModelPricingVersion400JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetModelPricingVersion401JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetModelPricingVersion403JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetModelPricingVersion404JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelPricingVersion500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelPricingVersion500JSONResponse) VisitGetModelPricingVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricingRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteModelPricingParams
+}
+
+type DeleteModelPricingResponseObject interface {
+	VisitDeleteModelPricingResponse(w http.ResponseWriter) error
+}
+
+type DeleteModelPricing200JSONResponse ModelPricingDeleted
+
+func (response DeleteModelPricing200JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteModelPricing400JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteModelPricing401JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteModelPricing403JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteModelPricing404JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelPricing412JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelPricing500JSONResponse) VisitDeleteModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricingRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateModelPricingParams
+	Body   *UpdateModelPricingJSONRequestBody
+}
+
+type UpdateModelPricingResponseObject interface {
+	VisitUpdateModelPricingResponse(w http.ResponseWriter) error
+}
+
+type UpdateModelPricing200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelPricing200JSONResponse struct {
+	Body    ModelPricing
+	Headers UpdateModelPricing200ResponseHeaders
+}
+
+func (response UpdateModelPricing200JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateModelPricing400JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateModelPricing401JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateModelPricing403JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateModelPricing404JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateModelPricing409JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelPricing412JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateModelPricing413JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateModelPricing422JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelPricing500JSONResponse) VisitUpdateModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricingRequestObject struct {
+	Id     Id `json:"id"`
+	Params RestoreModelPricingParams
+}
+
+type RestoreModelPricingResponseObject interface {
+	VisitRestoreModelPricingResponse(w http.ResponseWriter) error
+}
+
+type RestoreModelPricing200ResponseHeaders struct {
+	ETag string
+}
+
+type RestoreModelPricing200JSONResponse struct {
+	Body    ModelPricing
+	Headers RestoreModelPricing200ResponseHeaders
+}
+
+func (response RestoreModelPricing200JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RestoreModelPricing400JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response RestoreModelPricing401JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response RestoreModelPricing403JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RestoreModelPricing404JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RestoreModelPricing409JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response RestoreModelPricing422JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RestoreModelPricing500JSONResponse struct{ InternalJSONResponse }
+
+func (response RestoreModelPricing500JSONResponse) VisitRestoreModelPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroupsRequestObject struct {
+	Params ListModelRouteGroupsParams
+}
+
+type ListModelRouteGroupsResponseObject interface {
+	VisitListModelRouteGroupsResponse(w http.ResponseWriter) error
+}
+
+type ListModelRouteGroups200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelRouteGroups200JSONResponse struct {
+	Body    []ModelRouteGroup
+	Headers ListModelRouteGroups200ResponseHeaders
+}
+
+func (response ListModelRouteGroups200JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListModelRouteGroups400JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListModelRouteGroups401JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListModelRouteGroups403JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelRouteGroups500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListModelRouteGroups500JSONResponse) VisitListModelRouteGroupsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroupRequestObject struct {
+	Params CreateModelRouteGroupParams
+	Body   *CreateModelRouteGroupJSONRequestBody
+}
+
+type CreateModelRouteGroupResponseObject interface {
+	VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type CreateModelRouteGroup200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateModelRouteGroup200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers CreateModelRouteGroup200ResponseHeaders
+}
+
+func (response CreateModelRouteGroup200JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateModelRouteGroup400JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateModelRouteGroup401JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateModelRouteGroup403JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateModelRouteGroup409JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateModelRouteGroup413JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateModelRouteGroup422JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateModelRouteGroup500JSONResponse) VisitCreateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroupRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteModelRouteGroupParams
+}
+
+type DeleteModelRouteGroupResponseObject interface {
+	VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type DeleteModelRouteGroup200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteModelRouteGroup200JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteModelRouteGroup400JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteModelRouteGroup401JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteModelRouteGroup403JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteModelRouteGroup404JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DeleteModelRouteGroup409JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteModelRouteGroup412JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteModelRouteGroup500JSONResponse) VisitDeleteModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroupRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelRouteGroupResponseObject interface {
+	VisitGetModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type GetModelRouteGroup200ResponseHeaders struct {
+	ETag string
+}
+
+type GetModelRouteGroup200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers GetModelRouteGroup200ResponseHeaders
+}
+
+func (response GetModelRouteGroup200JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetModelRouteGroup400JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetModelRouteGroup401JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetModelRouteGroup403JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetModelRouteGroup404JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetModelRouteGroup500JSONResponse) VisitGetModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroupRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateModelRouteGroupParams
+	Body   *UpdateModelRouteGroupJSONRequestBody
+}
+
+type UpdateModelRouteGroupResponseObject interface {
+	VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error
+}
+
+type UpdateModelRouteGroup200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateModelRouteGroup200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers UpdateModelRouteGroup200ResponseHeaders
+}
+
+func (response UpdateModelRouteGroup200JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateModelRouteGroup400JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateModelRouteGroup401JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateModelRouteGroup403JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateModelRouteGroup404JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateModelRouteGroup409JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateModelRouteGroup412JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateModelRouteGroup413JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateModelRouteGroup422JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateModelRouteGroup500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateModelRouteGroup500JSONResponse) VisitUpdateModelRouteGroupResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembersRequestObject struct {
+	Id     Id `json:"id"`
+	Params AddModelRouteGroupMembersParams
+	Body   *AddModelRouteGroupMembersJSONRequestBody
+}
+
+type AddModelRouteGroupMembersResponseObject interface {
+	VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error
+}
+
+type AddModelRouteGroupMembers200ResponseHeaders struct {
+	ETag string
+}
+
+type AddModelRouteGroupMembers200JSONResponse struct {
+	Body    ModelRouteGroup
+	Headers AddModelRouteGroupMembers200ResponseHeaders
+}
+
+func (response AddModelRouteGroupMembers200JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response AddModelRouteGroupMembers400JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response AddModelRouteGroupMembers401JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response AddModelRouteGroupMembers403JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response AddModelRouteGroupMembers404JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers409JSONResponse struct{ ConflictJSONResponse }
+
+func (response AddModelRouteGroupMembers409JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response AddModelRouteGroupMembers413JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response AddModelRouteGroupMembers422JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddModelRouteGroupMembers500JSONResponse struct{ InternalJSONResponse }
+
+func (response AddModelRouteGroupMembers500JSONResponse) VisitAddModelRouteGroupMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMemberRequestObject struct {
+	Id     Id    `json:"id"`
+	Alias  Alias `json:"alias"`
+	Params RemoveModelRouteGroupMemberParams
+}
+
+type RemoveModelRouteGroupMemberResponseObject interface {
+	VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error
+}
+
+type RemoveModelRouteGroupMember200JSONResponse struct{ DeletedJSONResponse }
+
+func (response RemoveModelRouteGroupMember200JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RemoveModelRouteGroupMember400JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response RemoveModelRouteGroupMember401JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response RemoveModelRouteGroupMember403JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RemoveModelRouteGroupMember404JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember412JSONResponse struct{ StaleJSONResponse }
+
+func (response RemoveModelRouteGroupMember412JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveModelRouteGroupMember500JSONResponse struct{ InternalJSONResponse }
+
+func (response RemoveModelRouteGroupMember500JSONResponse) VisitRemoveModelRouteGroupMemberResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3667,6 +8985,2571 @@ func (response ListProviderModelMappings500JSONResponse) VisitListProviderModelM
 	return err
 }
 
+type ListRateLimitsRequestObject struct {
+	Params ListRateLimitsParams
+}
+
+type ListRateLimitsResponseObject interface {
+	VisitListRateLimitsResponse(w http.ResponseWriter) error
+}
+
+type ListRateLimits200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRateLimits200JSONResponse struct {
+	Body    []RateLimit
+	Headers ListRateLimits200ResponseHeaders
+}
+
+func (response ListRateLimits200JSONResponse) VisitListRateLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimits400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRateLimits400JSONResponse) VisitListRateLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimits401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRateLimits401JSONResponse) VisitListRateLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimits403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRateLimits403JSONResponse) VisitListRateLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimits500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRateLimits500JSONResponse) VisitListRateLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimitRequestObject struct {
+	Params CreateRateLimitParams
+	Body   *CreateRateLimitJSONRequestBody
+}
+
+type CreateRateLimitResponseObject interface {
+	VisitCreateRateLimitResponse(w http.ResponseWriter) error
+}
+
+type CreateRateLimit200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRateLimit200JSONResponse struct {
+	Body    RateLimit
+	Headers CreateRateLimit200ResponseHeaders
+}
+
+func (response CreateRateLimit200JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRateLimit400JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRateLimit401JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRateLimit403JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateRateLimit404JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRateLimit409JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRateLimit413JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRateLimit422JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRateLimit500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRateLimit500JSONResponse) VisitCreateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimitStatusRequestObject struct {
+}
+
+type ListRateLimitStatusResponseObject interface {
+	VisitListRateLimitStatusResponse(w http.ResponseWriter) error
+}
+
+type ListRateLimitStatus200JSONResponse []RateLimitStatus
+
+func (response ListRateLimitStatus200JSONResponse) VisitListRateLimitStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimitStatus401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRateLimitStatus401JSONResponse) VisitListRateLimitStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimitStatus403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRateLimitStatus403JSONResponse) VisitListRateLimitStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRateLimitStatus500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRateLimitStatus500JSONResponse) VisitListRateLimitStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimitRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteRateLimitParams
+}
+
+type DeleteRateLimitResponseObject interface {
+	VisitDeleteRateLimitResponse(w http.ResponseWriter) error
+}
+
+type DeleteRateLimit200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteRateLimit200JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimit400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRateLimit400JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimit401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRateLimit401JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimit403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRateLimit403JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimit404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRateLimit404JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimit412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRateLimit412JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRateLimit500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRateLimit500JSONResponse) VisitDeleteRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRateLimitRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetRateLimitResponseObject interface {
+	VisitGetRateLimitResponse(w http.ResponseWriter) error
+}
+
+type GetRateLimit200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRateLimit200JSONResponse struct {
+	Body    RateLimit
+	Headers GetRateLimit200ResponseHeaders
+}
+
+func (response GetRateLimit200JSONResponse) VisitGetRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRateLimit400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRateLimit400JSONResponse) VisitGetRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRateLimit401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRateLimit401JSONResponse) VisitGetRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRateLimit403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRateLimit403JSONResponse) VisitGetRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRateLimit404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRateLimit404JSONResponse) VisitGetRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRateLimit500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRateLimit500JSONResponse) VisitGetRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimitRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateRateLimitParams
+	Body   *UpdateRateLimitJSONRequestBody
+}
+
+type UpdateRateLimitResponseObject interface {
+	VisitUpdateRateLimitResponse(w http.ResponseWriter) error
+}
+
+type UpdateRateLimit200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateRateLimit200JSONResponse struct {
+	Body    RateLimit
+	Headers UpdateRateLimit200ResponseHeaders
+}
+
+func (response UpdateRateLimit200JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateRateLimit400JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateRateLimit401JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateRateLimit403JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateRateLimit404JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateRateLimit409JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateRateLimit412JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateRateLimit413JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateRateLimit422JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRateLimit500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateRateLimit500JSONResponse) VisitUpdateRateLimitResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutesRequestObject struct {
+	Params ListRoutesParams
+}
+
+type ListRoutesResponseObject interface {
+	VisitListRoutesResponse(w http.ResponseWriter) error
+}
+
+type ListRoutes200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRoutes200JSONResponse struct {
+	Body    []Route
+	Headers ListRoutes200ResponseHeaders
+}
+
+func (response ListRoutes200JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRoutes400JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRoutes401JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRoutes403JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutes500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRoutes500JSONResponse) VisitListRoutesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRouteRequestObject struct {
+	Params CreateRouteParams
+	Body   *CreateRouteJSONRequestBody
+}
+
+type CreateRouteResponseObject interface {
+	VisitCreateRouteResponse(w http.ResponseWriter) error
+}
+
+type CreateRoute200JSONResponse Route
+
+func (response CreateRoute200JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRoute400JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRoute401JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRoute403JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateRoute404JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRoute409JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRoute413JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRoute422JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRoute500JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRouteRequestObject struct {
+	Alias Alias `json:"alias"`
+}
+
+type DeleteRouteResponseObject interface {
+	VisitDeleteRouteResponse(w http.ResponseWriter) error
+}
+
+type DeleteRoute200JSONResponse RouteDeleted
+
+func (response DeleteRoute200JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRoute400JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRoute401JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRoute403JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRoute404JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRoute500JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRouteRequestObject struct {
+	Alias Alias `json:"alias"`
+}
+
+type GetRouteResponseObject interface {
+	VisitGetRouteResponse(w http.ResponseWriter) error
+}
+
+type GetRoute200JSONResponse Route
+
+func (response GetRoute200JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRoute400JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRoute401JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRoute403JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRoute404JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRoute500JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRouteRequestObject struct {
+	Alias  Alias `json:"alias"`
+	Params DuplicateRouteParams
+	Body   *DuplicateRouteJSONRequestBody
+}
+
+type DuplicateRouteResponseObject interface {
+	VisitDuplicateRouteResponse(w http.ResponseWriter) error
+}
+
+type DuplicateRoute200JSONResponse Route
+
+func (response DuplicateRoute200JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DuplicateRoute400JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DuplicateRoute401JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DuplicateRoute403JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DuplicateRoute404JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DuplicateRoute409JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response DuplicateRoute413JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response DuplicateRoute422JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DuplicateRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response DuplicateRoute500JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRouteRequestObject struct {
+	Alias Alias `json:"alias"`
+	Body  *RenameRouteJSONRequestBody
+}
+
+type RenameRouteResponseObject interface {
+	VisitRenameRouteResponse(w http.ResponseWriter) error
+}
+
+type RenameRoute200JSONResponse RouteRenamed
+
+func (response RenameRoute200JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RenameRoute400JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response RenameRoute401JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response RenameRoute403JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RenameRoute404JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RenameRoute409JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response RenameRoute413JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response RenameRoute422JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute500JSONResponse struct{ InternalJSONResponse }
+
+func (response RenameRoute500JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPoliciesRequestObject struct {
+	Params ListRoutingPoliciesParams
+}
+
+type ListRoutingPoliciesResponseObject interface {
+	VisitListRoutingPoliciesResponse(w http.ResponseWriter) error
+}
+
+type ListRoutingPolicies200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRoutingPolicies200JSONResponse struct {
+	Body    []RoutingPolicy
+	Headers ListRoutingPolicies200ResponseHeaders
+}
+
+func (response ListRoutingPolicies200JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRoutingPolicies400JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRoutingPolicies401JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRoutingPolicies403JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingPolicies500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRoutingPolicies500JSONResponse) VisitListRoutingPoliciesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicyRequestObject struct {
+	Params CreateRoutingPolicyParams
+	Body   *CreateRoutingPolicyJSONRequestBody
+}
+
+type CreateRoutingPolicyResponseObject interface {
+	VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type CreateRoutingPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRoutingPolicy200JSONResponse struct {
+	Body    RoutingPolicy
+	Headers CreateRoutingPolicy200ResponseHeaders
+}
+
+func (response CreateRoutingPolicy200JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRoutingPolicy400JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRoutingPolicy401JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRoutingPolicy403JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRoutingPolicy409JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRoutingPolicy413JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRoutingPolicy422JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRoutingPolicy500JSONResponse) VisitCreateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicyRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteRoutingPolicyParams
+}
+
+type DeleteRoutingPolicyResponseObject interface {
+	VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type DeleteRoutingPolicy200JSONResponse struct{ DeletedJSONResponse }
+
+func (response DeleteRoutingPolicy200JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRoutingPolicy400JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRoutingPolicy401JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRoutingPolicy403JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRoutingPolicy404JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRoutingPolicy412JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRoutingPolicy500JSONResponse) VisitDeleteRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicyRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetRoutingPolicyResponseObject interface {
+	VisitGetRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetRoutingPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRoutingPolicy200JSONResponse struct {
+	Body    RoutingPolicy
+	Headers GetRoutingPolicy200ResponseHeaders
+}
+
+func (response GetRoutingPolicy200JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRoutingPolicy400JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRoutingPolicy401JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRoutingPolicy403JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRoutingPolicy404JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRoutingPolicy500JSONResponse) VisitGetRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicyRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateRoutingPolicyParams
+	Body   *UpdateRoutingPolicyJSONRequestBody
+}
+
+type UpdateRoutingPolicyResponseObject interface {
+	VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error
+}
+
+type UpdateRoutingPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateRoutingPolicy200JSONResponse struct {
+	Body    RoutingPolicy
+	Headers UpdateRoutingPolicy200ResponseHeaders
+}
+
+func (response UpdateRoutingPolicy200JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateRoutingPolicy400JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateRoutingPolicy401JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateRoutingPolicy403JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateRoutingPolicy404JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateRoutingPolicy409JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateRoutingPolicy412JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateRoutingPolicy413JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateRoutingPolicy422JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingPolicy500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateRoutingPolicy500JSONResponse) VisitUpdateRoutingPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRulesRequestObject struct {
+	Params ListRoutingRulesParams
+}
+
+type ListRoutingRulesResponseObject interface {
+	VisitListRoutingRulesResponse(w http.ResponseWriter) error
+}
+
+type ListRoutingRules200JSONResponse RoutingRuleList
+
+func (response ListRoutingRules200JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListRoutingRules400JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListRoutingRules401JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListRoutingRules403JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListRoutingRules404JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoutingRules500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListRoutingRules500JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRuleRequestObject struct {
+	Params CreateRoutingRuleParams
+	Body   *CreateRoutingRuleJSONRequestBody
+}
+
+type CreateRoutingRuleResponseObject interface {
+	VisitCreateRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type CreateRoutingRule201ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRoutingRule201JSONResponse struct {
+	Body    RoutingRule
+	Headers CreateRoutingRule201ResponseHeaders
+}
+
+func (response CreateRoutingRule201JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateRoutingRule400JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response CreateRoutingRule401JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response CreateRoutingRule403JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateRoutingRule404JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateRoutingRule409JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response CreateRoutingRule413JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateRoutingRule422JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response CreateRoutingRule500JSONResponse) VisitCreateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRuleRequestObject struct {
+	Id     Id `json:"id"`
+	Params DeleteRoutingRuleParams
+}
+
+type DeleteRoutingRuleResponseObject interface {
+	VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type DeleteRoutingRule204Response struct {
+}
+
+func (response DeleteRoutingRule204Response) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteRoutingRule400JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response DeleteRoutingRule401JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response DeleteRoutingRule403JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteRoutingRule404JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRoutingRule412JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response DeleteRoutingRule500JSONResponse) VisitDeleteRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRuleRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetRoutingRuleResponseObject interface {
+	VisitGetRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type GetRoutingRule200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRoutingRule200JSONResponse struct {
+	Body    RoutingRule
+	Headers GetRoutingRule200ResponseHeaders
+}
+
+func (response GetRoutingRule200JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetRoutingRule400JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetRoutingRule401JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetRoutingRule403JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetRoutingRule404JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetRoutingRule500JSONResponse) VisitGetRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRuleRequestObject struct {
+	Id     Id `json:"id"`
+	Params UpdateRoutingRuleParams
+	Body   *UpdateRoutingRuleJSONRequestBody
+}
+
+type UpdateRoutingRuleResponseObject interface {
+	VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error
+}
+
+type UpdateRoutingRule200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateRoutingRule200JSONResponse struct {
+	Body    RoutingRule
+	Headers UpdateRoutingRule200ResponseHeaders
+}
+
+func (response UpdateRoutingRule200JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateRoutingRule400JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response UpdateRoutingRule401JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response UpdateRoutingRule403JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateRoutingRule404JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule412JSONResponse struct{ StaleJSONResponse }
+
+func (response UpdateRoutingRule412JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response UpdateRoutingRule413JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response UpdateRoutingRule422JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateRoutingRule500JSONResponse struct{ InternalJSONResponse }
+
+func (response UpdateRoutingRule500JSONResponse) VisitUpdateRoutingRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateTokenRequestObject struct {
 	Body *CreateTokenFormdataRequestBody
 }
@@ -3784,18 +11667,60 @@ type StrictServerInterface interface {
 	// ListAuditEvents See who changed what
 	// (GET /api/llm-gateway/admin/audit-events)
 	ListAuditEvents(ctx context.Context, request ListAuditEventsRequestObject) (ListAuditEventsResponseObject, error)
+	// ListBudgets List the budgets
+	// (GET /api/llm-gateway/admin/budgets)
+	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
+	// CreateBudget Create a budget
+	// (POST /api/llm-gateway/admin/budgets)
+	CreateBudget(ctx context.Context, request CreateBudgetRequestObject) (CreateBudgetResponseObject, error)
+	// ListBudgetStatus See how far the budgets are used
+	// (GET /api/llm-gateway/admin/budgets/status)
+	ListBudgetStatus(ctx context.Context, request ListBudgetStatusRequestObject) (ListBudgetStatusResponseObject, error)
+	// DeleteBudget Delete a budget
+	// (DELETE /api/llm-gateway/admin/budgets/{id})
+	DeleteBudget(ctx context.Context, request DeleteBudgetRequestObject) (DeleteBudgetResponseObject, error)
+	// GetBudget Read a budget
+	// (GET /api/llm-gateway/admin/budgets/{id})
+	GetBudget(ctx context.Context, request GetBudgetRequestObject) (GetBudgetResponseObject, error)
+	// UpdateBudget Change a budget
+	// (PUT /api/llm-gateway/admin/budgets/{id})
+	UpdateBudget(ctx context.Context, request UpdateBudgetRequestObject) (UpdateBudgetResponseObject, error)
 	// ClassifyResult What the gateway would make of a provider's answer
 	// (POST /api/llm-gateway/admin/classify)
 	ClassifyResult(ctx context.Context, request ClassifyResultRequestObject) (ClassifyResultResponseObject, error)
+	// GetConfigStatus See which configuration the nodes serve
+	// (GET /api/llm-gateway/admin/config-status)
+	GetConfigStatus(ctx context.Context, request GetConfigStatusRequestObject) (GetConfigStatusResponseObject, error)
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx context.Context, request ExplainRequestRequestObject) (ExplainRequestResponseObject, error)
+	// GetGovernanceConfig Read the governance configuration
+	// (GET /api/llm-gateway/admin/governance-config)
+	GetGovernanceConfig(ctx context.Context, request GetGovernanceConfigRequestObject) (GetGovernanceConfigResponseObject, error)
+	// UpdateGovernanceConfig Change the governance configuration
+	// (PUT /api/llm-gateway/admin/governance-config)
+	UpdateGovernanceConfig(ctx context.Context, request UpdateGovernanceConfigRequestObject) (UpdateGovernanceConfigResponseObject, error)
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx context.Context, request ListRouteHealthRequestObject) (ListRouteHealthResponseObject, error)
 	// ResetRouteHealth End a cooldown on every node
 	// (POST /api/llm-gateway/admin/llm-gw/route-health/{provider_id}/reset)
 	ResetRouteHealth(ctx context.Context, request ResetRouteHealthRequestObject) (ResetRouteHealthResponseObject, error)
+	// ListModelAccess List the model access policies
+	// (GET /api/llm-gateway/admin/model-access)
+	ListModelAccess(ctx context.Context, request ListModelAccessRequestObject) (ListModelAccessResponseObject, error)
+	// CreateModelAccess Create a model access policy
+	// (POST /api/llm-gateway/admin/model-access)
+	CreateModelAccess(ctx context.Context, request CreateModelAccessRequestObject) (CreateModelAccessResponseObject, error)
+	// DeleteModelAccess Delete a model access policy
+	// (DELETE /api/llm-gateway/admin/model-access/{id})
+	DeleteModelAccess(ctx context.Context, request DeleteModelAccessRequestObject) (DeleteModelAccessResponseObject, error)
+	// GetModelAccess Read a model access policy
+	// (GET /api/llm-gateway/admin/model-access/{id})
+	GetModelAccess(ctx context.Context, request GetModelAccessRequestObject) (GetModelAccessResponseObject, error)
+	// UpdateModelAccess Change a model access policy
+	// (PUT /api/llm-gateway/admin/model-access/{id})
+	UpdateModelAccess(ctx context.Context, request UpdateModelAccessRequestObject) (UpdateModelAccessResponseObject, error)
 	// ListModelMappings List the model mappings
 	// (GET /api/llm-gateway/admin/model-mappings)
 	ListModelMappings(ctx context.Context, request ListModelMappingsRequestObject) (ListModelMappingsResponseObject, error)
@@ -3814,6 +11739,60 @@ type StrictServerInterface interface {
 	// UpdateModelMapping Change a model mapping
 	// (PUT /api/llm-gateway/admin/model-mappings/{id})
 	UpdateModelMapping(ctx context.Context, request UpdateModelMappingRequestObject) (UpdateModelMappingResponseObject, error)
+	// ListModelPricing List the prices
+	// (GET /api/llm-gateway/admin/model-pricing)
+	ListModelPricing(ctx context.Context, request ListModelPricingRequestObject) (ListModelPricingResponseObject, error)
+	// CreateModelPricing Add a version of a price
+	// (POST /api/llm-gateway/admin/model-pricing)
+	CreateModelPricing(ctx context.Context, request CreateModelPricingRequestObject) (CreateModelPricingResponseObject, error)
+	// ListArchivedModelPricing List the rules that are archived
+	// (GET /api/llm-gateway/admin/model-pricing/archived)
+	ListArchivedModelPricing(ctx context.Context, request ListArchivedModelPricingRequestObject) (ListArchivedModelPricingResponseObject, error)
+	// ListModelPricingDefaults List the prices that ship with the gateway
+	// (GET /api/llm-gateway/admin/model-pricing/defaults)
+	ListModelPricingDefaults(ctx context.Context, request ListModelPricingDefaultsRequestObject) (ListModelPricingDefaultsResponseObject, error)
+	// ListModelPricingHistory List the versions of a rule
+	// (GET /api/llm-gateway/admin/model-pricing/history)
+	ListModelPricingHistory(ctx context.Context, request ListModelPricingHistoryRequestObject) (ListModelPricingHistoryResponseObject, error)
+	// ImportModelPricingDefaults Make rules of the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/import-defaults)
+	ImportModelPricingDefaults(ctx context.Context, request ImportModelPricingDefaultsRequestObject) (ImportModelPricingDefaultsResponseObject, error)
+	// SyncModelPricingDefaults Bring rules up to the shipped prices
+	// (POST /api/llm-gateway/admin/model-pricing/sync-defaults)
+	SyncModelPricingDefaults(ctx context.Context, request SyncModelPricingDefaultsRequestObject) (SyncModelPricingDefaultsResponseObject, error)
+	// GetModelPricingVersion Read a version of a price
+	// (GET /api/llm-gateway/admin/model-pricing/version/{id})
+	GetModelPricingVersion(ctx context.Context, request GetModelPricingVersionRequestObject) (GetModelPricingVersionResponseObject, error)
+	// DeleteModelPricing Cancel a scheduled version, or archive a rule
+	// (DELETE /api/llm-gateway/admin/model-pricing/{id})
+	DeleteModelPricing(ctx context.Context, request DeleteModelPricingRequestObject) (DeleteModelPricingResponseObject, error)
+	// UpdateModelPricing Change a scheduled version
+	// (PUT /api/llm-gateway/admin/model-pricing/{id})
+	UpdateModelPricing(ctx context.Context, request UpdateModelPricingRequestObject) (UpdateModelPricingResponseObject, error)
+	// RestoreModelPricing Bring an archived rule back
+	// (POST /api/llm-gateway/admin/model-pricing/{id}/restore)
+	RestoreModelPricing(ctx context.Context, request RestoreModelPricingRequestObject) (RestoreModelPricingResponseObject, error)
+	// ListModelRouteGroups List the model route groups
+	// (GET /api/llm-gateway/admin/model-route-groups)
+	ListModelRouteGroups(ctx context.Context, request ListModelRouteGroupsRequestObject) (ListModelRouteGroupsResponseObject, error)
+	// CreateModelRouteGroup Create a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups)
+	CreateModelRouteGroup(ctx context.Context, request CreateModelRouteGroupRequestObject) (CreateModelRouteGroupResponseObject, error)
+	// DeleteModelRouteGroup Delete a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id})
+	DeleteModelRouteGroup(ctx context.Context, request DeleteModelRouteGroupRequestObject) (DeleteModelRouteGroupResponseObject, error)
+	// GetModelRouteGroup Read a model route group
+	// (GET /api/llm-gateway/admin/model-route-groups/{id})
+	GetModelRouteGroup(ctx context.Context, request GetModelRouteGroupRequestObject) (GetModelRouteGroupResponseObject, error)
+	// UpdateModelRouteGroup Change a model route group
+	// (PUT /api/llm-gateway/admin/model-route-groups/{id})
+	UpdateModelRouteGroup(ctx context.Context, request UpdateModelRouteGroupRequestObject) (UpdateModelRouteGroupResponseObject, error)
+	// AddModelRouteGroupMembers Add routes to a model route group
+	// (POST /api/llm-gateway/admin/model-route-groups/{id}/members)
+	AddModelRouteGroupMembers(ctx context.Context, request AddModelRouteGroupMembersRequestObject) (AddModelRouteGroupMembersResponseObject, error)
+	// RemoveModelRouteGroupMember Take a route out of a model route group
+	// (DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias})
+	RemoveModelRouteGroupMember(ctx context.Context, request RemoveModelRouteGroupMemberRequestObject) (RemoveModelRouteGroupMemberResponseObject, error)
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx context.Context, request GetProviderCatalogRequestObject) (GetProviderCatalogResponseObject, error)
@@ -3835,6 +11814,72 @@ type StrictServerInterface interface {
 	// ListProviderModelMappings List the model mappings of a provider
 	// (GET /api/llm-gateway/admin/providers/{id}/model-mappings)
 	ListProviderModelMappings(ctx context.Context, request ListProviderModelMappingsRequestObject) (ListProviderModelMappingsResponseObject, error)
+	// ListRateLimits List the rate limits
+	// (GET /api/llm-gateway/admin/rate-limits)
+	ListRateLimits(ctx context.Context, request ListRateLimitsRequestObject) (ListRateLimitsResponseObject, error)
+	// CreateRateLimit Create a rate limit
+	// (POST /api/llm-gateway/admin/rate-limits)
+	CreateRateLimit(ctx context.Context, request CreateRateLimitRequestObject) (CreateRateLimitResponseObject, error)
+	// ListRateLimitStatus See how far the rate limits are used
+	// (GET /api/llm-gateway/admin/rate-limits/status)
+	ListRateLimitStatus(ctx context.Context, request ListRateLimitStatusRequestObject) (ListRateLimitStatusResponseObject, error)
+	// DeleteRateLimit Delete a rate limit
+	// (DELETE /api/llm-gateway/admin/rate-limits/{id})
+	DeleteRateLimit(ctx context.Context, request DeleteRateLimitRequestObject) (DeleteRateLimitResponseObject, error)
+	// GetRateLimit Read a rate limit
+	// (GET /api/llm-gateway/admin/rate-limits/{id})
+	GetRateLimit(ctx context.Context, request GetRateLimitRequestObject) (GetRateLimitResponseObject, error)
+	// UpdateRateLimit Change a rate limit
+	// (PUT /api/llm-gateway/admin/rate-limits/{id})
+	UpdateRateLimit(ctx context.Context, request UpdateRateLimitRequestObject) (UpdateRateLimitResponseObject, error)
+	// ListRoutes List the routes
+	// (GET /api/llm-gateway/admin/routes)
+	ListRoutes(ctx context.Context, request ListRoutesRequestObject) (ListRoutesResponseObject, error)
+	// CreateRoute Create a route
+	// (POST /api/llm-gateway/admin/routes)
+	CreateRoute(ctx context.Context, request CreateRouteRequestObject) (CreateRouteResponseObject, error)
+	// DeleteRoute Delete a route
+	// (DELETE /api/llm-gateway/admin/routes/{alias})
+	DeleteRoute(ctx context.Context, request DeleteRouteRequestObject) (DeleteRouteResponseObject, error)
+	// GetRoute Read a route
+	// (GET /api/llm-gateway/admin/routes/{alias})
+	GetRoute(ctx context.Context, request GetRouteRequestObject) (GetRouteResponseObject, error)
+	// DuplicateRoute Copy a route
+	// (POST /api/llm-gateway/admin/routes/{alias}/duplicate)
+	DuplicateRoute(ctx context.Context, request DuplicateRouteRequestObject) (DuplicateRouteResponseObject, error)
+	// RenameRoute Give a route another name
+	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
+	RenameRoute(ctx context.Context, request RenameRouteRequestObject) (RenameRouteResponseObject, error)
+	// ListRoutingPolicies List the routing policies
+	// (GET /api/llm-gateway/admin/routing-policies)
+	ListRoutingPolicies(ctx context.Context, request ListRoutingPoliciesRequestObject) (ListRoutingPoliciesResponseObject, error)
+	// CreateRoutingPolicy Create a routing policy
+	// (POST /api/llm-gateway/admin/routing-policies)
+	CreateRoutingPolicy(ctx context.Context, request CreateRoutingPolicyRequestObject) (CreateRoutingPolicyResponseObject, error)
+	// DeleteRoutingPolicy Delete a routing policy
+	// (DELETE /api/llm-gateway/admin/routing-policies/{id})
+	DeleteRoutingPolicy(ctx context.Context, request DeleteRoutingPolicyRequestObject) (DeleteRoutingPolicyResponseObject, error)
+	// GetRoutingPolicy Read a routing policy
+	// (GET /api/llm-gateway/admin/routing-policies/{id})
+	GetRoutingPolicy(ctx context.Context, request GetRoutingPolicyRequestObject) (GetRoutingPolicyResponseObject, error)
+	// UpdateRoutingPolicy Change a routing policy
+	// (PUT /api/llm-gateway/admin/routing-policies/{id})
+	UpdateRoutingPolicy(ctx context.Context, request UpdateRoutingPolicyRequestObject) (UpdateRoutingPolicyResponseObject, error)
+	// ListRoutingRules List the rules of a routing policy
+	// (GET /api/llm-gateway/admin/routing-rules)
+	ListRoutingRules(ctx context.Context, request ListRoutingRulesRequestObject) (ListRoutingRulesResponseObject, error)
+	// CreateRoutingRule Create a routing rule
+	// (POST /api/llm-gateway/admin/routing-rules)
+	CreateRoutingRule(ctx context.Context, request CreateRoutingRuleRequestObject) (CreateRoutingRuleResponseObject, error)
+	// DeleteRoutingRule Delete a routing rule
+	// (DELETE /api/llm-gateway/admin/routing-rules/{id})
+	DeleteRoutingRule(ctx context.Context, request DeleteRoutingRuleRequestObject) (DeleteRoutingRuleResponseObject, error)
+	// GetRoutingRule Read a routing rule
+	// (GET /api/llm-gateway/admin/routing-rules/{id})
+	GetRoutingRule(ctx context.Context, request GetRoutingRuleRequestObject) (GetRoutingRuleResponseObject, error)
+	// UpdateRoutingRule Change a routing rule
+	// (PUT /api/llm-gateway/admin/routing-rules/{id})
+	UpdateRoutingRule(ctx context.Context, request UpdateRoutingRuleRequestObject) (UpdateRoutingRuleResponseObject, error)
 	// CreateToken Get an access token for a service account
 	// (POST /oauth/token)
 	CreateToken(ctx context.Context, request CreateTokenRequestObject) (CreateTokenResponseObject, error)
@@ -4099,6 +12144,202 @@ func (sh *strictHandler) ListAuditEvents(ctx echo.Context, params ListAuditEvent
 	return nil
 }
 
+// ListBudgets operation middleware
+func (sh *strictHandler) ListBudgets(ctx echo.Context, params ListBudgetsParams) error {
+	var request ListBudgetsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBudgets(ctx.Request().Context(), request.(ListBudgetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBudgets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListBudgetsResponseObject); ok {
+		return validResponse.VisitListBudgetsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateBudget operation middleware
+func (sh *strictHandler) CreateBudget(ctx echo.Context, params CreateBudgetParams) error {
+	var request CreateBudgetRequestObject
+
+	request.Params = params
+
+	var body CreateBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBudget(ctx.Request().Context(), request.(CreateBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBudgetResponseObject); ok {
+		return validResponse.VisitCreateBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListBudgetStatus operation middleware
+func (sh *strictHandler) ListBudgetStatus(ctx echo.Context) error {
+	var request ListBudgetStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBudgetStatus(ctx.Request().Context(), request.(ListBudgetStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBudgetStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListBudgetStatusResponseObject); ok {
+		return validResponse.VisitListBudgetStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteBudget operation middleware
+func (sh *strictHandler) DeleteBudget(ctx echo.Context, id Id, params DeleteBudgetParams) error {
+	var request DeleteBudgetRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteBudget(ctx.Request().Context(), request.(DeleteBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteBudgetResponseObject); ok {
+		return validResponse.VisitDeleteBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetBudget operation middleware
+func (sh *strictHandler) GetBudget(ctx echo.Context, id Id) error {
+	var request GetBudgetRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetBudget(ctx.Request().Context(), request.(GetBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetBudgetResponseObject); ok {
+		return validResponse.VisitGetBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateBudget operation middleware
+func (sh *strictHandler) UpdateBudget(ctx echo.Context, id Id, params UpdateBudgetParams) error {
+	var request UpdateBudgetRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateBudgetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateBudget(ctx.Request().Context(), request.(UpdateBudgetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateBudget")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateBudgetResponseObject); ok {
+		return validResponse.VisitUpdateBudgetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ClassifyResult operation middleware
 func (sh *strictHandler) ClassifyResult(ctx echo.Context) error {
 	var request ClassifyResultRequestObject
@@ -4145,6 +12386,29 @@ func (sh *strictHandler) ClassifyResult(ctx echo.Context) error {
 	return nil
 }
 
+// GetConfigStatus operation middleware
+func (sh *strictHandler) GetConfigStatus(ctx echo.Context) error {
+	var request GetConfigStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetConfigStatus(ctx.Request().Context(), request.(GetConfigStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetConfigStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetConfigStatusResponseObject); ok {
+		return validResponse.VisitGetConfigStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // ExplainRequest operation middleware
 func (sh *strictHandler) ExplainRequest(ctx echo.Context) error {
 	var request ExplainRequestRequestObject
@@ -4185,6 +12449,77 @@ func (sh *strictHandler) ExplainRequest(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(ExplainRequestResponseObject); ok {
 		return validResponse.VisitExplainRequestResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetGovernanceConfig operation middleware
+func (sh *strictHandler) GetGovernanceConfig(ctx echo.Context) error {
+	var request GetGovernanceConfigRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetGovernanceConfig(ctx.Request().Context(), request.(GetGovernanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetGovernanceConfig")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetGovernanceConfigResponseObject); ok {
+		return validResponse.VisitGetGovernanceConfigResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateGovernanceConfig operation middleware
+func (sh *strictHandler) UpdateGovernanceConfig(ctx echo.Context, params UpdateGovernanceConfigParams) error {
+	var request UpdateGovernanceConfigRequestObject
+
+	request.Params = params
+
+	var body UpdateGovernanceConfigJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateGovernanceConfig(ctx.Request().Context(), request.(UpdateGovernanceConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateGovernanceConfig")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateGovernanceConfigResponseObject); ok {
+		return validResponse.VisitUpdateGovernanceConfigResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -4257,6 +12592,179 @@ func (sh *strictHandler) ResetRouteHealth(ctx echo.Context, providerId openapi_t
 		return err
 	} else if validResponse, ok := response.(ResetRouteHealthResponseObject); ok {
 		return validResponse.VisitResetRouteHealthResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelAccess operation middleware
+func (sh *strictHandler) ListModelAccess(ctx echo.Context, params ListModelAccessParams) error {
+	var request ListModelAccessRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelAccess(ctx.Request().Context(), request.(ListModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelAccessResponseObject); ok {
+		return validResponse.VisitListModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateModelAccess operation middleware
+func (sh *strictHandler) CreateModelAccess(ctx echo.Context, params CreateModelAccessParams) error {
+	var request CreateModelAccessRequestObject
+
+	request.Params = params
+
+	var body CreateModelAccessJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModelAccess(ctx.Request().Context(), request.(CreateModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateModelAccessResponseObject); ok {
+		return validResponse.VisitCreateModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteModelAccess operation middleware
+func (sh *strictHandler) DeleteModelAccess(ctx echo.Context, id Id, params DeleteModelAccessParams) error {
+	var request DeleteModelAccessRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModelAccess(ctx.Request().Context(), request.(DeleteModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteModelAccessResponseObject); ok {
+		return validResponse.VisitDeleteModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetModelAccess operation middleware
+func (sh *strictHandler) GetModelAccess(ctx echo.Context, id Id) error {
+	var request GetModelAccessRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModelAccess(ctx.Request().Context(), request.(GetModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetModelAccessResponseObject); ok {
+		return validResponse.VisitGetModelAccessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateModelAccess operation middleware
+func (sh *strictHandler) UpdateModelAccess(ctx echo.Context, id Id, params UpdateModelAccessParams) error {
+	var request UpdateModelAccessRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateModelAccessJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateModelAccess(ctx.Request().Context(), request.(UpdateModelAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateModelAccess")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateModelAccessResponseObject); ok {
+		return validResponse.VisitUpdateModelAccessResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -4482,6 +12990,600 @@ func (sh *strictHandler) UpdateModelMapping(ctx echo.Context, id Id, params Upda
 	return nil
 }
 
+// ListModelPricing operation middleware
+func (sh *strictHandler) ListModelPricing(ctx echo.Context, params ListModelPricingParams) error {
+	var request ListModelPricingRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelPricing(ctx.Request().Context(), request.(ListModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelPricingResponseObject); ok {
+		return validResponse.VisitListModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateModelPricing operation middleware
+func (sh *strictHandler) CreateModelPricing(ctx echo.Context, params CreateModelPricingParams) error {
+	var request CreateModelPricingRequestObject
+
+	request.Params = params
+
+	var body CreateModelPricingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModelPricing(ctx.Request().Context(), request.(CreateModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateModelPricingResponseObject); ok {
+		return validResponse.VisitCreateModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListArchivedModelPricing operation middleware
+func (sh *strictHandler) ListArchivedModelPricing(ctx echo.Context, params ListArchivedModelPricingParams) error {
+	var request ListArchivedModelPricingRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListArchivedModelPricing(ctx.Request().Context(), request.(ListArchivedModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListArchivedModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListArchivedModelPricingResponseObject); ok {
+		return validResponse.VisitListArchivedModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelPricingDefaults operation middleware
+func (sh *strictHandler) ListModelPricingDefaults(ctx echo.Context) error {
+	var request ListModelPricingDefaultsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelPricingDefaults(ctx.Request().Context(), request.(ListModelPricingDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelPricingDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelPricingDefaultsResponseObject); ok {
+		return validResponse.VisitListModelPricingDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelPricingHistory operation middleware
+func (sh *strictHandler) ListModelPricingHistory(ctx echo.Context, params ListModelPricingHistoryParams) error {
+	var request ListModelPricingHistoryRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelPricingHistory(ctx.Request().Context(), request.(ListModelPricingHistoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelPricingHistory")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelPricingHistoryResponseObject); ok {
+		return validResponse.VisitListModelPricingHistoryResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ImportModelPricingDefaults operation middleware
+func (sh *strictHandler) ImportModelPricingDefaults(ctx echo.Context, params ImportModelPricingDefaultsParams) error {
+	var request ImportModelPricingDefaultsRequestObject
+
+	request.Params = params
+
+	var body ImportModelPricingDefaultsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImportModelPricingDefaults(ctx.Request().Context(), request.(ImportModelPricingDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImportModelPricingDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ImportModelPricingDefaultsResponseObject); ok {
+		return validResponse.VisitImportModelPricingDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// SyncModelPricingDefaults operation middleware
+func (sh *strictHandler) SyncModelPricingDefaults(ctx echo.Context, params SyncModelPricingDefaultsParams) error {
+	var request SyncModelPricingDefaultsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SyncModelPricingDefaults(ctx.Request().Context(), request.(SyncModelPricingDefaultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SyncModelPricingDefaults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(SyncModelPricingDefaultsResponseObject); ok {
+		return validResponse.VisitSyncModelPricingDefaultsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetModelPricingVersion operation middleware
+func (sh *strictHandler) GetModelPricingVersion(ctx echo.Context, id Id) error {
+	var request GetModelPricingVersionRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModelPricingVersion(ctx.Request().Context(), request.(GetModelPricingVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModelPricingVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetModelPricingVersionResponseObject); ok {
+		return validResponse.VisitGetModelPricingVersionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteModelPricing operation middleware
+func (sh *strictHandler) DeleteModelPricing(ctx echo.Context, id Id, params DeleteModelPricingParams) error {
+	var request DeleteModelPricingRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModelPricing(ctx.Request().Context(), request.(DeleteModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteModelPricingResponseObject); ok {
+		return validResponse.VisitDeleteModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateModelPricing operation middleware
+func (sh *strictHandler) UpdateModelPricing(ctx echo.Context, id Id, params UpdateModelPricingParams) error {
+	var request UpdateModelPricingRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateModelPricingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateModelPricing(ctx.Request().Context(), request.(UpdateModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateModelPricingResponseObject); ok {
+		return validResponse.VisitUpdateModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RestoreModelPricing operation middleware
+func (sh *strictHandler) RestoreModelPricing(ctx echo.Context, id Id, params RestoreModelPricingParams) error {
+	var request RestoreModelPricingRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RestoreModelPricing(ctx.Request().Context(), request.(RestoreModelPricingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RestoreModelPricing")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RestoreModelPricingResponseObject); ok {
+		return validResponse.VisitRestoreModelPricingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListModelRouteGroups operation middleware
+func (sh *strictHandler) ListModelRouteGroups(ctx echo.Context, params ListModelRouteGroupsParams) error {
+	var request ListModelRouteGroupsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModelRouteGroups(ctx.Request().Context(), request.(ListModelRouteGroupsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModelRouteGroups")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListModelRouteGroupsResponseObject); ok {
+		return validResponse.VisitListModelRouteGroupsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateModelRouteGroup operation middleware
+func (sh *strictHandler) CreateModelRouteGroup(ctx echo.Context, params CreateModelRouteGroupParams) error {
+	var request CreateModelRouteGroupRequestObject
+
+	request.Params = params
+
+	var body CreateModelRouteGroupJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateModelRouteGroup(ctx.Request().Context(), request.(CreateModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateModelRouteGroupResponseObject); ok {
+		return validResponse.VisitCreateModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteModelRouteGroup operation middleware
+func (sh *strictHandler) DeleteModelRouteGroup(ctx echo.Context, id Id, params DeleteModelRouteGroupParams) error {
+	var request DeleteModelRouteGroupRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteModelRouteGroup(ctx.Request().Context(), request.(DeleteModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteModelRouteGroupResponseObject); ok {
+		return validResponse.VisitDeleteModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetModelRouteGroup operation middleware
+func (sh *strictHandler) GetModelRouteGroup(ctx echo.Context, id Id) error {
+	var request GetModelRouteGroupRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModelRouteGroup(ctx.Request().Context(), request.(GetModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetModelRouteGroupResponseObject); ok {
+		return validResponse.VisitGetModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateModelRouteGroup operation middleware
+func (sh *strictHandler) UpdateModelRouteGroup(ctx echo.Context, id Id, params UpdateModelRouteGroupParams) error {
+	var request UpdateModelRouteGroupRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateModelRouteGroupJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateModelRouteGroup(ctx.Request().Context(), request.(UpdateModelRouteGroupRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateModelRouteGroup")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateModelRouteGroupResponseObject); ok {
+		return validResponse.VisitUpdateModelRouteGroupResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AddModelRouteGroupMembers operation middleware
+func (sh *strictHandler) AddModelRouteGroupMembers(ctx echo.Context, id Id, params AddModelRouteGroupMembersParams) error {
+	var request AddModelRouteGroupMembersRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body AddModelRouteGroupMembersJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddModelRouteGroupMembers(ctx.Request().Context(), request.(AddModelRouteGroupMembersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddModelRouteGroupMembers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AddModelRouteGroupMembersResponseObject); ok {
+		return validResponse.VisitAddModelRouteGroupMembersResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RemoveModelRouteGroupMember operation middleware
+func (sh *strictHandler) RemoveModelRouteGroupMember(ctx echo.Context, id Id, alias Alias, params RemoveModelRouteGroupMemberParams) error {
+	var request RemoveModelRouteGroupMemberRequestObject
+
+	request.Id = id
+	request.Alias = alias
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveModelRouteGroupMember(ctx.Request().Context(), request.(RemoveModelRouteGroupMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveModelRouteGroupMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RemoveModelRouteGroupMemberResponseObject); ok {
+		return validResponse.VisitRemoveModelRouteGroupMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetProviderCatalog operation middleware
 func (sh *strictHandler) GetProviderCatalog(ctx echo.Context) error {
 	var request GetProviderCatalogRequestObject
@@ -4698,6 +13800,768 @@ func (sh *strictHandler) ListProviderModelMappings(ctx echo.Context, id Id, para
 		return err
 	} else if validResponse, ok := response.(ListProviderModelMappingsResponseObject); ok {
 		return validResponse.VisitListProviderModelMappingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRateLimits operation middleware
+func (sh *strictHandler) ListRateLimits(ctx echo.Context, params ListRateLimitsParams) error {
+	var request ListRateLimitsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRateLimits(ctx.Request().Context(), request.(ListRateLimitsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRateLimits")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRateLimitsResponseObject); ok {
+		return validResponse.VisitListRateLimitsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRateLimit operation middleware
+func (sh *strictHandler) CreateRateLimit(ctx echo.Context, params CreateRateLimitParams) error {
+	var request CreateRateLimitRequestObject
+
+	request.Params = params
+
+	var body CreateRateLimitJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRateLimit(ctx.Request().Context(), request.(CreateRateLimitRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRateLimit")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRateLimitResponseObject); ok {
+		return validResponse.VisitCreateRateLimitResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRateLimitStatus operation middleware
+func (sh *strictHandler) ListRateLimitStatus(ctx echo.Context) error {
+	var request ListRateLimitStatusRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRateLimitStatus(ctx.Request().Context(), request.(ListRateLimitStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRateLimitStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRateLimitStatusResponseObject); ok {
+		return validResponse.VisitListRateLimitStatusResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRateLimit operation middleware
+func (sh *strictHandler) DeleteRateLimit(ctx echo.Context, id Id, params DeleteRateLimitParams) error {
+	var request DeleteRateLimitRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRateLimit(ctx.Request().Context(), request.(DeleteRateLimitRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRateLimit")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRateLimitResponseObject); ok {
+		return validResponse.VisitDeleteRateLimitResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRateLimit operation middleware
+func (sh *strictHandler) GetRateLimit(ctx echo.Context, id Id) error {
+	var request GetRateLimitRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRateLimit(ctx.Request().Context(), request.(GetRateLimitRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRateLimit")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRateLimitResponseObject); ok {
+		return validResponse.VisitGetRateLimitResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateRateLimit operation middleware
+func (sh *strictHandler) UpdateRateLimit(ctx echo.Context, id Id, params UpdateRateLimitParams) error {
+	var request UpdateRateLimitRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateRateLimitJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateRateLimit(ctx.Request().Context(), request.(UpdateRateLimitRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateRateLimit")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateRateLimitResponseObject); ok {
+		return validResponse.VisitUpdateRateLimitResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoutes operation middleware
+func (sh *strictHandler) ListRoutes(ctx echo.Context, params ListRoutesParams) error {
+	var request ListRoutesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoutes(ctx.Request().Context(), request.(ListRoutesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoutes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoutesResponseObject); ok {
+		return validResponse.VisitListRoutesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRoute operation middleware
+func (sh *strictHandler) CreateRoute(ctx echo.Context, params CreateRouteParams) error {
+	var request CreateRouteRequestObject
+
+	request.Params = params
+
+	var body CreateRouteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRoute(ctx.Request().Context(), request.(CreateRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRouteResponseObject); ok {
+		return validResponse.VisitCreateRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRoute operation middleware
+func (sh *strictHandler) DeleteRoute(ctx echo.Context, alias Alias) error {
+	var request DeleteRouteRequestObject
+
+	request.Alias = alias
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRoute(ctx.Request().Context(), request.(DeleteRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRouteResponseObject); ok {
+		return validResponse.VisitDeleteRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRoute operation middleware
+func (sh *strictHandler) GetRoute(ctx echo.Context, alias Alias) error {
+	var request GetRouteRequestObject
+
+	request.Alias = alias
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRoute(ctx.Request().Context(), request.(GetRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRouteResponseObject); ok {
+		return validResponse.VisitGetRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DuplicateRoute operation middleware
+func (sh *strictHandler) DuplicateRoute(ctx echo.Context, alias Alias, params DuplicateRouteParams) error {
+	var request DuplicateRouteRequestObject
+
+	request.Alias = alias
+	request.Params = params
+
+	var body DuplicateRouteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DuplicateRoute(ctx.Request().Context(), request.(DuplicateRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DuplicateRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DuplicateRouteResponseObject); ok {
+		return validResponse.VisitDuplicateRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RenameRoute operation middleware
+func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias) error {
+	var request RenameRouteRequestObject
+
+	request.Alias = alias
+
+	var body RenameRouteJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RenameRoute(ctx.Request().Context(), request.(RenameRouteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenameRoute")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RenameRouteResponseObject); ok {
+		return validResponse.VisitRenameRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoutingPolicies operation middleware
+func (sh *strictHandler) ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error {
+	var request ListRoutingPoliciesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoutingPolicies(ctx.Request().Context(), request.(ListRoutingPoliciesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoutingPolicies")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoutingPoliciesResponseObject); ok {
+		return validResponse.VisitListRoutingPoliciesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRoutingPolicy operation middleware
+func (sh *strictHandler) CreateRoutingPolicy(ctx echo.Context, params CreateRoutingPolicyParams) error {
+	var request CreateRoutingPolicyRequestObject
+
+	request.Params = params
+
+	var body CreateRoutingPolicyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRoutingPolicy(ctx.Request().Context(), request.(CreateRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRoutingPolicyResponseObject); ok {
+		return validResponse.VisitCreateRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRoutingPolicy operation middleware
+func (sh *strictHandler) DeleteRoutingPolicy(ctx echo.Context, id Id, params DeleteRoutingPolicyParams) error {
+	var request DeleteRoutingPolicyRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRoutingPolicy(ctx.Request().Context(), request.(DeleteRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRoutingPolicyResponseObject); ok {
+		return validResponse.VisitDeleteRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRoutingPolicy operation middleware
+func (sh *strictHandler) GetRoutingPolicy(ctx echo.Context, id Id) error {
+	var request GetRoutingPolicyRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRoutingPolicy(ctx.Request().Context(), request.(GetRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRoutingPolicyResponseObject); ok {
+		return validResponse.VisitGetRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateRoutingPolicy operation middleware
+func (sh *strictHandler) UpdateRoutingPolicy(ctx echo.Context, id Id, params UpdateRoutingPolicyParams) error {
+	var request UpdateRoutingPolicyRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateRoutingPolicyJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateRoutingPolicy(ctx.Request().Context(), request.(UpdateRoutingPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateRoutingPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateRoutingPolicyResponseObject); ok {
+		return validResponse.VisitUpdateRoutingPolicyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRoutingRules operation middleware
+func (sh *strictHandler) ListRoutingRules(ctx echo.Context, params ListRoutingRulesParams) error {
+	var request ListRoutingRulesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRoutingRules(ctx.Request().Context(), request.(ListRoutingRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRoutingRules")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoutingRulesResponseObject); ok {
+		return validResponse.VisitListRoutingRulesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateRoutingRule operation middleware
+func (sh *strictHandler) CreateRoutingRule(ctx echo.Context, params CreateRoutingRuleParams) error {
+	var request CreateRoutingRuleRequestObject
+
+	request.Params = params
+
+	var body CreateRoutingRuleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRoutingRule(ctx.Request().Context(), request.(CreateRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateRoutingRuleResponseObject); ok {
+		return validResponse.VisitCreateRoutingRuleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteRoutingRule operation middleware
+func (sh *strictHandler) DeleteRoutingRule(ctx echo.Context, id Id, params DeleteRoutingRuleParams) error {
+	var request DeleteRoutingRuleRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRoutingRule(ctx.Request().Context(), request.(DeleteRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteRoutingRuleResponseObject); ok {
+		return validResponse.VisitDeleteRoutingRuleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetRoutingRule operation middleware
+func (sh *strictHandler) GetRoutingRule(ctx echo.Context, id Id) error {
+	var request GetRoutingRuleRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRoutingRule(ctx.Request().Context(), request.(GetRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetRoutingRuleResponseObject); ok {
+		return validResponse.VisitGetRoutingRuleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateRoutingRule operation middleware
+func (sh *strictHandler) UpdateRoutingRule(ctx echo.Context, id Id, params UpdateRoutingRuleParams) error {
+	var request UpdateRoutingRuleRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body UpdateRoutingRuleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateRoutingRule(ctx.Request().Context(), request.(UpdateRoutingRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateRoutingRule")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateRoutingRuleResponseObject); ok {
+		return validResponse.VisitUpdateRoutingRuleResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

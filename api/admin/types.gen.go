@@ -248,6 +248,66 @@ func (e BillingReason) Valid() bool {
 	}
 }
 
+// Defines values for BudgetAction.
+const (
+	BudgetActionBlock    BudgetAction = "block"
+	BudgetActionThrottle BudgetAction = "throttle"
+	BudgetActionWarn     BudgetAction = "warn"
+)
+
+// Valid indicates whether the value is a known member of the BudgetAction enum.
+func (e BudgetAction) Valid() bool {
+	switch e {
+	case BudgetActionBlock:
+		return true
+	case BudgetActionThrottle:
+		return true
+	case BudgetActionWarn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BudgetPeriod.
+const (
+	BudgetPeriodDaily   BudgetPeriod = "daily"
+	BudgetPeriodMonthly BudgetPeriod = "monthly"
+	BudgetPeriodWeekly  BudgetPeriod = "weekly"
+)
+
+// Valid indicates whether the value is a known member of the BudgetPeriod enum.
+func (e BudgetPeriod) Valid() bool {
+	switch e {
+	case BudgetPeriodDaily:
+		return true
+	case BudgetPeriodMonthly:
+		return true
+	case BudgetPeriodWeekly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefaultModelAccess.
+const (
+	DefaultModelAccessAllow DefaultModelAccess = "allow"
+	DefaultModelAccessDeny  DefaultModelAccess = "deny"
+)
+
+// Valid indicates whether the value is a known member of the DefaultModelAccess enum.
+func (e DefaultModelAccess) Valid() bool {
+	switch e {
+	case DefaultModelAccessAllow:
+		return true
+	case DefaultModelAccessDeny:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorErrorType.
 const (
 	ErrorErrorTypeAuthenticationError ErrorErrorType = "authentication_error"
@@ -418,6 +478,7 @@ func (e ExplainOutcomeOrigin) Valid() bool {
 
 // Defines values for ExplainResolutionKind.
 const (
+	ExplainResolutionKindDenied     ExplainResolutionKind = "denied"
 	ExplainResolutionKindDirect     ExplainResolutionKind = "direct"
 	ExplainResolutionKindNone       ExplainResolutionKind = "none"
 	ExplainResolutionKindNotReached ExplainResolutionKind = "not_reached"
@@ -427,6 +488,8 @@ const (
 // Valid indicates whether the value is a known member of the ExplainResolutionKind enum.
 func (e ExplainResolutionKind) Valid() bool {
 	switch e {
+	case ExplainResolutionKindDenied:
+		return true
 	case ExplainResolutionKindDirect:
 		return true
 	case ExplainResolutionKindNone:
@@ -575,6 +638,51 @@ func (e MappingSource) Valid() bool {
 	}
 }
 
+// Defines values for ModelAccessTargetKind.
+const (
+	ModelAccessTargetKindModel         ModelAccessTargetKind = "model"
+	ModelAccessTargetKindModelAlias    ModelAccessTargetKind = "model_alias"
+	ModelAccessTargetKindProvider      ModelAccessTargetKind = "provider"
+	ModelAccessTargetKindProviderModel ModelAccessTargetKind = "provider_model"
+	ModelAccessTargetKindRouteGroup    ModelAccessTargetKind = "route_group"
+)
+
+// Valid indicates whether the value is a known member of the ModelAccessTargetKind enum.
+func (e ModelAccessTargetKind) Valid() bool {
+	switch e {
+	case ModelAccessTargetKindModel:
+		return true
+	case ModelAccessTargetKindModelAlias:
+		return true
+	case ModelAccessTargetKindProvider:
+		return true
+	case ModelAccessTargetKindProviderModel:
+		return true
+	case ModelAccessTargetKindRouteGroup:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ModelPricingDeletedMode.
+const (
+	ModelPricingDeletedModeArchivedRule       ModelPricingDeletedMode = "archived_rule"
+	ModelPricingDeletedModeCancelledScheduled ModelPricingDeletedMode = "cancelled_scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ModelPricingDeletedMode enum.
+func (e ModelPricingDeletedMode) Valid() bool {
+	switch e {
+	case ModelPricingDeletedModeArchivedRule:
+		return true
+	case ModelPricingDeletedModeCancelledScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ModelProvider.
 const (
 	ModelProviderAnthropic   ModelProvider = "anthropic"
@@ -656,6 +764,60 @@ func (e ModelSyncMode) Valid() bool {
 	}
 }
 
+// Defines values for PolicyType.
+const (
+	PolicyTypeAllowlist PolicyType = "allowlist"
+	PolicyTypeDenylist  PolicyType = "denylist"
+)
+
+// Valid indicates whether the value is a known member of the PolicyType enum.
+func (e PolicyType) Valid() bool {
+	switch e {
+	case PolicyTypeAllowlist:
+		return true
+	case PolicyTypeDenylist:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PricingChangeSource.
+const (
+	PricingChangeSourceAdminArchive  PricingChangeSource = "admin_archive"
+	PricingChangeSourceAdminCreate   PricingChangeSource = "admin_create"
+	PricingChangeSourceAdminEdit     PricingChangeSource = "admin_edit"
+	PricingChangeSourceAdminRestore  PricingChangeSource = "admin_restore"
+	PricingChangeSourceAdminSchedule PricingChangeSource = "admin_schedule"
+	PricingChangeSourceImport        PricingChangeSource = "import"
+	PricingChangeSourceSyncAuto      PricingChangeSource = "sync_auto"
+	PricingChangeSourceSyncManual    PricingChangeSource = "sync_manual"
+)
+
+// Valid indicates whether the value is a known member of the PricingChangeSource enum.
+func (e PricingChangeSource) Valid() bool {
+	switch e {
+	case PricingChangeSourceAdminArchive:
+		return true
+	case PricingChangeSourceAdminCreate:
+		return true
+	case PricingChangeSourceAdminEdit:
+		return true
+	case PricingChangeSourceAdminRestore:
+		return true
+	case PricingChangeSourceAdminSchedule:
+		return true
+	case PricingChangeSourceImport:
+		return true
+	case PricingChangeSourceSyncAuto:
+		return true
+	case PricingChangeSourceSyncManual:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PricingSource.
 const (
 	PricingSourceBarndoorDefault PricingSource = "barndoor_default"
@@ -680,6 +842,27 @@ func (e PricingSource) Valid() bool {
 	case PricingSourceOrgGeneric:
 		return true
 	case PricingSourceOrgInstance:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PricingSyncMode.
+const (
+	PricingSyncModeAuto     PricingSyncMode = "auto"
+	PricingSyncModePinned   PricingSyncMode = "pinned"
+	PricingSyncModeTracking PricingSyncMode = "tracking"
+)
+
+// Valid indicates whether the value is a known member of the PricingSyncMode enum.
+func (e PricingSyncMode) Valid() bool {
+	switch e {
+	case PricingSyncModeAuto:
+		return true
+	case PricingSyncModePinned:
+		return true
+	case PricingSyncModeTracking:
 		return true
 	default:
 		return false
@@ -767,6 +950,66 @@ func (e RouteHealthStatusState) Valid() bool {
 	case RouteHealthStatusStateRecovering:
 		return true
 	case RouteHealthStatusStateSuspended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RoutingPosture.
+const (
+	RoutingPostureBalanced RoutingPosture = "balanced"
+	RoutingPostureQuality  RoutingPosture = "quality"
+	RoutingPostureSavings  RoutingPosture = "savings"
+)
+
+// Valid indicates whether the value is a known member of the RoutingPosture enum.
+func (e RoutingPosture) Valid() bool {
+	switch e {
+	case RoutingPostureBalanced:
+		return true
+	case RoutingPostureQuality:
+		return true
+	case RoutingPostureSavings:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ScopeType.
+const (
+	ScopeTypeAgent     ScopeType = "agent"
+	ScopeTypeApiKey    ScopeType = "api_key"
+	ScopeTypeGroup     ScopeType = "group"
+	ScopeTypeMcpServer ScopeType = "mcp_server"
+	ScopeTypeOrg       ScopeType = "org"
+	ScopeTypeProject   ScopeType = "project"
+	ScopeTypeRole      ScopeType = "role"
+	ScopeTypeTeam      ScopeType = "team"
+	ScopeTypeUser      ScopeType = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScopeType enum.
+func (e ScopeType) Valid() bool {
+	switch e {
+	case ScopeTypeAgent:
+		return true
+	case ScopeTypeApiKey:
+		return true
+	case ScopeTypeGroup:
+		return true
+	case ScopeTypeMcpServer:
+		return true
+	case ScopeTypeOrg:
+		return true
+	case ScopeTypeProject:
+		return true
+	case ScopeTypeRole:
+		return true
+	case ScopeTypeTeam:
+		return true
+	case ScopeTypeUser:
 		return true
 	default:
 		return false
@@ -875,6 +1118,27 @@ func (e TokenErrorError) Valid() bool {
 	case TokenErrorErrorInvalidRequest:
 		return true
 	case TokenErrorErrorUnsupportedGrantType:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TrafficType.
+const (
+	TrafficTypeAll TrafficType = "all"
+	TrafficTypeLlm TrafficType = "llm"
+	TrafficTypeMcp TrafficType = "mcp"
+)
+
+// Valid indicates whether the value is a known member of the TrafficType enum.
+func (e TrafficType) Valid() bool {
+	switch e {
+	case TrafficTypeAll:
+		return true
+	case TrafficTypeLlm:
+		return true
+	case TrafficTypeMcp:
 		return true
 	default:
 		return false
@@ -1101,30 +1365,255 @@ type AuthType string
 // `x_api_key`, any other `bearer_api_key`.
 type AuthTypeInput string
 
-// BillingMode Whether use of the provider has a price by the token. It is validated and stored, and shows as the source of
-// `effective_pricing`; nothing is priced yet in either mode.
+// BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
 type BillingMode string
 
 // BillingReason Why the provider is not metered. With `billing_mode` `per_token` it means nothing, and is kept and answered as it was
 // sent.
 type BillingReason string
 
+// Budget defines model for Budget.
+type Budget struct {
+	// ActionOnExhaust What happens when it is used up: requests are denied, let through one at a time, or only reported.
+	ActionOnExhaust BudgetAction                          `json:"action_on_exhaust"`
+	AlertThresholds []int                                 `json:"alert_thresholds"`
+	CostLimit       nullable.Nullable[Money]              `json:"cost_limit"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+
+	// Currency Example: USD
+	Currency       string                    `json:"currency"`
+	Enabled        bool                      `json:"enabled"`
+	Id             openapi_types.UUID        `json:"id"`
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+	MemberOfGroup        nullable.Nullable[string]             `json:"member_of_group"`
+
+	// Name Example: Monthly spend
+	Name  string             `json:"name"`
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// Period A calendar day, week from Monday, or month, in UTC.
+	Period  BudgetPeriod                          `json:"period"`
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType           ScopeType                             `json:"scope_type"`
+	ScopeValue          nullable.Nullable[string]             `json:"scope_value"`
+	TargetMcpServerId   nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
+	TargetModelAlias    nullable.Nullable[string]             `json:"target_model_alias"`
+	TargetProviderId    nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
+	TargetUpstreamModel nullable.Nullable[string]             `json:"target_upstream_model"`
+
+	// TokenLimit 0: none.
+	TokenLimit  int64       `json:"token_limit"`
+	TrafficType TrafficType `json:"traffic_type"`
+	UpdatedAt   time.Time   `json:"updated_at"`
+}
+
+// BudgetAction What happens when it is used up: requests are denied, let through one at a time, or only reported.
+type BudgetAction string
+
+// BudgetCreate defines model for BudgetCreate.
+type BudgetCreate struct {
+	ActionOnExhaust *BudgetAction `json:"action_on_exhaust,omitempty"`
+
+	// AlertThresholds Percentages of a limit, each reported once in a period. Their order is kept.
+	AlertThresholds *[]int `json:"alert_thresholds,omitempty"`
+
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// CostLimit What the use may cost in a period; more than 0, with at most 8 digits before the point and 4 after it. With both, the first that is reached counts.
+	CostLimit *Money `json:"cost_limit,omitempty"`
+
+	// Currency `USD` only.
+	Currency *string `json:"currency,omitempty"`
+	Enabled  *bool   `json:"enabled,omitempty"`
+
+	// MemberOfGroup Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none.
+	MemberOfGroup *string `json:"member_of_group,omitempty"`
+
+	// Name At most 255 characters. A caller who is denied is told it.
+	//
+	// Example: Monthly spend
+	Name string `json:"name"`
+
+	// Period A calendar day, week from Monday, or month, in UTC.
+	Period BudgetPeriod `json:"period"`
+
+	// ScopeId Without it a `user` or `api_key` scope is broad: each has an allowance of its own.
+	ScopeId *openapi_types.UUID `json:"scope_id,omitempty"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue At most 255 characters. A `group` has one allowance for all of it.
+	ScopeValue *string `json:"scope_value,omitempty"`
+
+	// TargetMcpServerId Only calls of this MCP server's tools; not with the others. It need not exist.
+	TargetMcpServerId *openapi_types.UUID `json:"target_mcp_server_id,omitempty"`
+
+	// TargetModelAlias Only what names this alias in `model`. Not with a provider.
+	TargetModelAlias *string `json:"target_model_alias,omitempty"`
+
+	// TargetProviderId Only what goes to this provider. It must exist.
+	TargetProviderId *openapi_types.UUID `json:"target_provider_id,omitempty"`
+
+	// TargetUpstreamModel Only this model of `target_provider_id`, which it needs.
+	TargetUpstreamModel *string `json:"target_upstream_model,omitempty"`
+
+	// TokenLimit Tokens of all four kinds in a period; 0 is none. One of the two limits is required.
+	TokenLimit  *int64       `json:"token_limit,omitempty"`
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
+}
+
+// BudgetPeriod A calendar day, week from Monday, or month, in UTC.
+type BudgetPeriod string
+
+// BudgetStatus defines model for BudgetStatus.
+type BudgetStatus struct {
+	Budget Budget `json:"budget"`
+
+	// CostPercentageUsed Of the cost limit.
+	CostPercentageUsed float64 `json:"cost_percentage_used"`
+
+	// CostUsed USD, as a decimal throughout.
+	//
+	// Example: 25000
+	CostUsed Money `json:"cost_used"`
+
+	// PercentageUsed Of the token limit.
+	PercentageUsed float64 `json:"percentage_used"`
+	TokensUsed     int64   `json:"tokens_used"`
+}
+
+// BudgetUpdate defines model for BudgetUpdate.
+type BudgetUpdate struct {
+	// ActionOnExhaust What happens when it is used up: requests are denied, let through one at a time, or only reported.
+	ActionOnExhaust *BudgetAction `json:"action_on_exhaust,omitempty"`
+	AlertThresholds *[]int        `json:"alert_thresholds,omitempty"`
+
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// CostLimit Null clears it; one of the two limits must stay.
+	CostLimit nullable.Nullable[Money] `json:"cost_limit,omitempty"`
+	Enabled   *bool                    `json:"enabled,omitempty"`
+	Name      *string                  `json:"name,omitempty"`
+
+	// Period A calendar day, week from Monday, or month, in UTC.
+	Period *BudgetPeriod `json:"period,omitempty"`
+
+	// TokenLimit 0 is none; one of the two limits must stay.
+	TokenLimit  *int64       `json:"token_limit,omitempty"`
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
+}
+
 // ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 //
 // Example: Cheaper region
 type ChangeNote = string
 
+// ConfigActs Whether callers are held to a control. One that does not act yet is validated and stored, and acts later.
+type ConfigActs struct {
+	Budgets     bool `json:"budgets"`
+	ModelAccess bool `json:"model_access"`
+
+	// ModelPricing Whether use is billed.
+	ModelPricing              bool `json:"model_pricing"`
+	RateLimits                bool `json:"rate_limits"`
+	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
+	RequireRoutingPolicy      bool `json:"require_routing_policy"`
+	RoutingPolicies           bool `json:"routing_policies"`
+}
+
+// ConfigNode defines model for ConfigNode.
+type ConfigNode struct {
+	Answered bool                     `json:"answered"`
+	Epoch    nullable.Nullable[int64] `json:"epoch"`
+
+	// Live Whether that is the newest.
+	Live bool `json:"live"`
+
+	// Node Example: node-1
+	Node string `json:"node"`
+
+	// Refused The version that the node refused last, where it took none since. It goes on with the one before.
+	Refused nullable.Nullable[ConfigRefusal] `json:"refused"`
+
+	// Version What it serves; null where it did not answer, or serves nothing of the organization.
+	Version nullable.Nullable[int64] `json:"version"`
+}
+
+// ConfigRefusal defines model for ConfigRefusal.
+type ConfigRefusal struct {
+	// Code Example: does_not_compile
+	Code string `json:"code"`
+
+	// Field Where in the configuration.
+	Field   nullable.Nullable[string] `json:"field"`
+	Message string                    `json:"message"`
+	Version int64                     `json:"version"`
+}
+
+// ConfigStatus defines model for ConfigStatus.
+type ConfigStatus struct {
+	// Acts Whether callers are held to a control. One that does not act yet is validated and stored, and acts later.
+	Acts  ConfigActs `json:"acts"`
+	Epoch int64      `json:"epoch"`
+
+	// LiveNodes How many of the nodes serve the newest version.
+	LiveNodes int `json:"live_nodes"`
+
+	// Nodes By name: those that answered, and those that are known to serve the organization and did not.
+	Nodes []ConfigNode `json:"nodes"`
+
+	// PublishedVersion The last that was sent to the nodes.
+	PublishedVersion int64 `json:"published_version"`
+
+	// Reachable Whether the nodes could be asked.
+	Reachable bool `json:"reachable"`
+
+	// Version The newest; every change raises it, and it is the `ETag` of what changed.
+	Version int64 `json:"version"`
+}
+
+// DefaultModelAccess What a caller may call for whom no allowlist is.
+type DefaultModelAccess string
+
 // EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
 type EffectivePricing struct {
-	CacheReadCostPerMillionTokens  nullable.Nullable[json.Number]        `json:"cache_read_cost_per_million_tokens"`
-	CacheWriteCostPerMillionTokens nullable.Nullable[json.Number]        `json:"cache_write_cost_per_million_tokens"`
-	InputCostPerMillionTokens      nullable.Nullable[json.Number]        `json:"input_cost_per_million_tokens"`
-	OutputCostPerMillionTokens     nullable.Nullable[json.Number]        `json:"output_cost_per_million_tokens"`
-	PricingRuleId                  nullable.Nullable[openapi_types.UUID] `json:"pricing_rule_id"`
+	CacheReadCostPerMillionTokens  nullable.Nullable[json.Number] `json:"cache_read_cost_per_million_tokens"`
+	CacheWriteCostPerMillionTokens nullable.Nullable[json.Number] `json:"cache_write_cost_per_million_tokens"`
+	InputCostPerMillionTokens      nullable.Nullable[json.Number] `json:"input_cost_per_million_tokens"`
+	OutputCostPerMillionTokens     nullable.Nullable[json.Number] `json:"output_cost_per_million_tokens"`
 
-	// Source Where a price comes from: the organization's price for the provider, for its vendor or for the model anywhere, the
-	// shipped default, or nowhere. `not_metered` is the provider's `billing_mode`. There are no prices yet: it is
-	// `not_metered` or `none`.
+	// PricingRuleId The version in force, or the shipped price's id.
+	PricingRuleId nullable.Nullable[openapi_types.UUID] `json:"pricing_rule_id"`
+
+	// Source Where a price comes from, in this order: the organization's price for the provider, for its `model_provider` or for the model
+	// anywhere, the shipped default, or nowhere. Within each the exact name comes before a pattern, and the longest pattern first.
+	// `not_metered` is the provider's `billing_mode`.
 	Source PricingSource `json:"source"`
 }
 
@@ -1228,7 +1717,7 @@ type ExplainQuestion struct {
 	// further one.
 	Answers *[]SimulatedAnswer `json:"answers,omitempty"`
 
-	// ApiKeyId The gateway key that the caller sends. Default a valid one.
+	// ApiKeyId The gateway key that the caller sends. Default a valid one that is no user's and no group's.
 	ApiKeyId *openapi_types.UUID `json:"api_key_id,omitempty"`
 
 	// Body The caller's body, whose `model` and `stream` are those given here. With it, a target of another dialect is skipped
@@ -1255,7 +1744,7 @@ type ExplainQuestion struct {
 // ExplainResolution defines model for ExplainResolution.
 type ExplainResolution struct {
 	// Kind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
-	// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+	// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
 	Kind ExplainResolutionKind `json:"kind"`
 
 	// Reason One sentence for people.
@@ -1268,7 +1757,7 @@ type ExplainResolution struct {
 }
 
 // ExplainResolutionKind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
-// nothing answers to it. `not_reached`: the request is refused before its model is looked at.
+// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
 type ExplainResolutionKind string
 
 // ExplainStep defines model for ExplainStep.
@@ -1278,6 +1767,11 @@ type ExplainStep struct {
 	// Example: rate_limited
 	CooldownReason *string             `json:"cooldown_reason,omitempty"`
 	Decision       ExplainStepDecision `json:"decision"`
+
+	// DeniedBy What denies it to the caller, where that is the reason.
+	//
+	// Example: model access policy "Interns" does not allow it
+	DeniedBy *string `json:"denied_by,omitempty"`
 
 	// Health What the last try would say of the target's health; null where it says nothing.
 	Health nullable.Nullable[ExplainHealth] `json:"health"`
@@ -1368,6 +1862,30 @@ type Explanation struct {
 	Steps []ExplainStep `json:"steps"`
 }
 
+// GovernanceConfig defines model for GovernanceConfig.
+type GovernanceConfig struct {
+	// DefaultModelAccess What a caller may call for whom no allowlist is.
+	DefaultModelAccess DefaultModelAccess `json:"default_model_access"`
+
+	// RequirePricingForMappings Whether a model mapping can be enabled only with a price, the shipped one too, or on a provider that is not metered. What is enabled already stays so.
+	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
+
+	// RequireRoutingPolicy Whether callers may call routing policies only. It is stored only so far.
+	RequireRoutingPolicy bool `json:"require_routing_policy"`
+}
+
+// GovernanceConfigUpdate defines model for GovernanceConfigUpdate.
+type GovernanceConfigUpdate struct {
+	// DefaultModelAccess Unchanged where it is absent; `allow` until it is set.
+	DefaultModelAccess *DefaultModelAccess `json:"default_model_access,omitempty"`
+
+	// RequirePricingForMappings Default false, until it is set.
+	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
+
+	// RequireRoutingPolicy Unchanged where it is absent; false until it is set.
+	RequireRoutingPolicy *bool `json:"require_routing_policy,omitempty"`
+}
+
 // HealthKind What is noted of a target's health.
 type HealthKind string
 
@@ -1379,8 +1897,169 @@ type HealthStatus string
 // KeyKind defines model for KeyKind.
 type KeyKind string
 
+// LongContextPricing Other costs for the whole of a request whose prompt has at least so many tokens.
+type LongContextPricing struct {
+	// CacheReadCostPerMillionTokens Null bills the input cost.
+	CacheReadCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens,omitempty"`
+
+	// CacheWriteCostPerMillionTokens Null bills the input cost.
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens,omitempty"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost `json:"input_cost_per_million_tokens"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// ThresholdPromptTokens Input tokens, those from and to a cache too.
+	//
+	// Example: 200000
+	ThresholdPromptTokens int64 `json:"threshold_prompt_tokens"`
+}
+
 // MappingSource Whether the row enables a model of the provider's catalog or was defined by hand.
 type MappingSource string
+
+// ModelAccessPolicy defines model for ModelAccessPolicy.
+type ModelAccessPolicy struct {
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Enabled         bool                                  `json:"enabled"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// Name Example: Interns use small models
+	Name  string             `json:"name"`
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+	PolicyType PolicyType                            `json:"policy_type"`
+	ScopeId    nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue Example: interns
+	ScopeValue  nullable.Nullable[string] `json:"scope_value"`
+	Targets     []ModelAccessTarget       `json:"targets"`
+	TrafficType TrafficType               `json:"traffic_type"`
+	UpdatedAt   time.Time                 `json:"updated_at"`
+}
+
+// ModelAccessPolicyCreate defines model for ModelAccessPolicyCreate.
+type ModelAccessPolicyCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+
+	// Name At most 255 characters. A caller who is denied is told it.
+	Name string `json:"name"`
+
+	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+	PolicyType PolicyType `json:"policy_type"`
+
+	// ScopeId Whom it names need not exist.
+	ScopeId *openapi_types.UUID `json:"scope_id,omitempty"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue At most 255 characters.
+	ScopeValue *string `json:"scope_value,omitempty"`
+
+	// Targets One to 1000; their order is kept.
+	Targets *[]ModelAccessTarget `json:"targets,omitempty"`
+
+	// TrafficType Only `all` and `llm` have a say in the models that callers of this gateway may use.
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
+}
+
+// ModelAccessPolicyUpdate defines model for ModelAccessPolicyUpdate.
+type ModelAccessPolicyUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+	Name       *string     `json:"name,omitempty"`
+
+	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+	PolicyType *PolicyType `json:"policy_type,omitempty"`
+
+	// ScopeId Null clears it.
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id,omitempty"`
+
+	// ScopeType Another type clears the key of the type before, unless the same request has it.
+	ScopeType *ScopeType `json:"scope_type,omitempty"`
+
+	// ScopeValue Null clears it.
+	ScopeValue nullable.Nullable[string] `json:"scope_value,omitempty"`
+
+	// Targets Replaces them all.
+	Targets     *[]ModelAccessTarget `json:"targets,omitempty"`
+	TrafficType *TrafficType         `json:"traffic_type,omitempty"`
+}
+
+// ModelAccessTarget Only the kind's own fields are kept.
+type ModelAccessTarget struct {
+	// Alias May end in `*`, for all that begins so.
+	//
+	// Example: team-*
+	Alias   *string             `json:"alias,omitempty"`
+	GroupId *openapi_types.UUID `json:"group_id,omitempty"`
+
+	// Kind | Kind | Fields | Matches |
+	// |---|---|---|
+	// | `model_alias` | `alias` | the name in the request's `model` |
+	// | `model` | `model` | the upstream model, on any provider and by any name |
+	// | `provider` | `provider_id` | in an allowlist the provider's own `<provider>/<model>` addresses, in a denylist all that is routed there |
+	// | `provider_model` | `provider_id`, `model` | the route of that name, where it is served by the provider; in a denylist also the upstream model there, by any name |
+	// | `route_group` | `group_id` | the names of the routes in the group |
+	Kind ModelAccessTargetKind `json:"kind"`
+
+	// Model May end in `*`, for all that begins so.
+	//
+	// Example: gpt-5
+	Model *string `json:"model,omitempty"`
+
+	// ProviderId The provider need not exist.
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+}
+
+// ModelAccessTargetKind | Kind | Fields | Matches |
+// |---|---|---|
+// | `model_alias` | `alias` | the name in the request's `model` |
+// | `model` | `model` | the upstream model, on any provider and by any name |
+// | `provider` | `provider_id` | in an allowlist the provider's own `<provider>/<model>` addresses, in a denylist all that is routed there |
+// | `provider_model` | `provider_id`, `model` | the route of that name, where it is served by the provider; in a denylist also the upstream model there, by any name |
+// | `route_group` | `group_id` | the names of the routes in the group |
+type ModelAccessTargetKind string
 
 // ModelMapping A model that is enabled on a provider, or a target of a route.
 type ModelMapping struct {
@@ -1566,17 +2245,329 @@ type ModelMappingUpdate struct {
 	UpstreamModel         *string                `json:"upstream_model,omitempty"`
 }
 
+// ModelPricing One version of a price.
+type ModelPricing struct {
+	// CacheReadCostPerMillionTokens Null bills the input cost.
+	CacheReadCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens"`
+
+	// CacheWriteCostPerMillionTokens Null bills the input cost.
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens"`
+	CatalogSlug                    nullable.Nullable[string]    `json:"catalog_slug"`
+	ChangeReason                   nullable.Nullable[string]    `json:"change_reason"`
+
+	// ChangeSource What made the version.
+	ChangeSource    PricingChangeSource                   `json:"change_source"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	EffectiveFrom   time.Time                             `json:"effective_from"`
+
+	// Id Of the version.
+	Id openapi_types.UUID `json:"id"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost `json:"input_cost_per_million_tokens"`
+
+	// IsArchived Whether the version ends the price; its costs are then those that ended.
+	IsArchived  bool                                  `json:"is_archived"`
+	LongContext nullable.Nullable[LongContextPricing] `json:"long_context"`
+
+	// ModelPattern Example: gpt-5
+	ModelPattern string `json:"model_pattern"`
+
+	// ModelProvider Example: openai
+	ModelProvider nullable.Nullable[string] `json:"model_provider"`
+
+	// NextScheduledEffectiveFrom Only in listings of rules, and only where one is scheduled: when the next one takes effect.
+	NextScheduledEffectiveFrom *time.Time         `json:"next_scheduled_effective_from,omitempty"`
+	OrgId                      openapi_types.UUID `json:"org_id"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost                             `json:"output_cost_per_million_tokens"`
+	ProviderId                 nullable.Nullable[openapi_types.UUID] `json:"provider_id"`
+
+	// ProviderName Of `provider_id`; null too where that provider is gone.
+	ProviderName nullable.Nullable[string] `json:"provider_name"`
+
+	// ScheduledCount Only in listings of rules: how many of them are not in force yet.
+	ScheduledCount *int `json:"scheduled_count,omitempty"`
+
+	// SyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
+	// calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
+	SyncMode PricingSyncMode `json:"sync_mode"`
+
+	// VersionCount Only in listings of rules: how many versions the rule has.
+	VersionCount *int `json:"version_count,omitempty"`
+}
+
+// ModelPricingCreate defines model for ModelPricingCreate.
+type ModelPricingCreate struct {
+	// CacheReadCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	CacheReadCostPerMillionTokens *TokenCost `json:"cache_read_cost_per_million_tokens,omitempty"`
+
+	// CacheWriteCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	CacheWriteCostPerMillionTokens *TokenCost `json:"cache_write_cost_per_million_tokens,omitempty"`
+
+	// CatalogSlug The catalog entry that the price is of; at most 255 characters.
+	//
+	// Example: openai
+	CatalogSlug *string `json:"catalog_slug,omitempty"`
+
+	// ChangeReason Why.
+	//
+	// Example: Negotiated rates
+	ChangeReason *string `json:"change_reason,omitempty"`
+
+	// EffectiveFrom Default now. It is kept to the microsecond.
+	//
+	// Example: 2030-01-01T00:00:00Z
+	EffectiveFrom *time.Time `json:"effective_from,omitempty"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost `json:"input_cost_per_million_tokens"`
+
+	// LongContext Other costs for the whole of a request whose prompt has at least so many tokens.
+	LongContext *LongContextPricing `json:"long_context,omitempty"`
+
+	// ModelPattern The upstream model, or with a `*` at the end the beginning of several. At most 255 characters.
+	//
+	// Example: gpt-5
+	ModelPattern string `json:"model_pattern"`
+
+	// ModelProvider The family that it is for, as the provider's `model_provider`. Default the `catalog_slug`, else it is for every provider. With
+	// `provider_id` it is any word: two prices of one pattern for two providers need different ones, as the pair names the rule.
+	//
+	//
+	// Example: openai
+	ModelProvider *string `json:"model_provider,omitempty"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// ProviderId The one provider that it is for.
+	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
+	SyncMode   *PricingSyncMode    `json:"sync_mode,omitempty"`
+}
+
+// ModelPricingDefault A price that ships with the gateway.
+type ModelPricingDefault struct {
+	// AsOf The day it was taken.
+	//
+	// Example: 2026-11-30
+	AsOf                           string                       `json:"as_of"`
+	CacheReadCostPerMillionTokens  nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens"`
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens"`
+
+	// Id The same in every release.
+	Id openapi_types.UUID `json:"id"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens TokenCost                             `json:"input_cost_per_million_tokens"`
+	LongContext               nullable.Nullable[LongContextPricing] `json:"long_context"`
+
+	// ModelPattern Example: gpt-5
+	ModelPattern string `json:"model_pattern"`
+
+	// ModelProvider Example: openai
+	ModelProvider string `json:"model_provider"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// Source The vendor's page.
+	//
+	// Example: https://platform.claude.com/docs/en/about-claude/pricing
+	Source string `json:"source"`
+}
+
+// ModelPricingDeleted defines model for ModelPricingDeleted.
+type ModelPricingDeleted struct {
+	// Archived Whether a version that ends the price was added: not where it had ended.
+	Archived bool `json:"archived"`
+
+	// CancelledScheduled How many scheduled versions went with the rule.
+	CancelledScheduled int `json:"cancelled_scheduled"`
+
+	// Deleted Example: true
+	Deleted bool                    `json:"deleted"`
+	Mode    ModelPricingDeletedMode `json:"mode"`
+}
+
+// ModelPricingDeletedMode defines model for ModelPricingDeleted.Mode.
+type ModelPricingDeletedMode string
+
+// ModelPricingImport defines model for ModelPricingImport.
+type ModelPricingImport struct {
+	// Ids Of shipped prices. Default all.
+	Ids      *[]openapi_types.UUID `json:"ids,omitempty"`
+	SyncMode *PricingSyncMode      `json:"sync_mode,omitempty"`
+}
+
+// ModelPricingUpdate defines model for ModelPricingUpdate.
+type ModelPricingUpdate struct {
+	// CacheReadCostPerMillionTokens Null unsets it.
+	CacheReadCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_read_cost_per_million_tokens,omitempty"`
+
+	// CacheWriteCostPerMillionTokens Null unsets it.
+	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens,omitempty"`
+	ChangeReason                   *string                      `json:"change_reason,omitempty"`
+
+	// EffectiveFrom It must stay in the future.
+	EffectiveFrom *time.Time `json:"effective_from,omitempty"`
+
+	// InputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	InputCostPerMillionTokens *TokenCost `json:"input_cost_per_million_tokens,omitempty"`
+
+	// LongContext Replaces the whole of it; null takes it away.
+	LongContext nullable.Nullable[LongContextPricing] `json:"long_context,omitempty"`
+
+	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+	// comes back as it was sent but for zeros that mean nothing.
+	//
+	//
+	// Example: 2.5
+	OutputCostPerMillionTokens *TokenCost `json:"output_cost_per_million_tokens,omitempty"`
+
+	// SyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
+	// calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
+	SyncMode *PricingSyncMode `json:"sync_mode,omitempty"`
+}
+
 // ModelProvider The vendor, or whose dialect the endpoint speaks.
 type ModelProvider string
+
+// ModelRouteGroup defines model for ModelRouteGroup.
+type ModelRouteGroup struct {
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Description     nullable.Nullable[string]             `json:"description"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// ModelAliases The routes, each once, in the order they were given.
+	ModelAliases []string `json:"model_aliases"`
+
+	// Name Example: Small models
+	Name      string             `json:"name"`
+	OrgId     openapi_types.UUID `json:"org_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// ModelRouteGroupCreate defines model for ModelRouteGroupCreate.
+type ModelRouteGroupCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Description At most 1000 characters.
+	Description *string `json:"description,omitempty"`
+
+	// ModelAliases Names of routes, at most 10000. A route need not exist yet.
+	ModelAliases *[]string `json:"model_aliases,omitempty"`
+
+	// Name At most 255 characters. Unique in the organization without regard to case.
+	Name string `json:"name"`
+}
+
+// ModelRouteGroupMembers defines model for ModelRouteGroupMembers.
+type ModelRouteGroupMembers struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote   *ChangeNote `json:"change_note,omitempty"`
+	ModelAliases []string    `json:"model_aliases"`
+}
+
+// ModelRouteGroupUpdate defines model for ModelRouteGroupUpdate.
+type ModelRouteGroupUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Description Null clears it.
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// ModelAliases Replaces them all.
+	ModelAliases *[]string `json:"model_aliases,omitempty"`
+	Name         *string   `json:"name,omitempty"`
+}
 
 // ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
 // added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 type ModelSyncMode string
 
-// PricingSource Where a price comes from: the organization's price for the provider, for its vendor or for the model anywhere, the
-// shipped default, or nowhere. `not_metered` is the provider's `billing_mode`. There are no prices yet: it is
-// `not_metered` or `none`.
+// Money USD, as a decimal throughout.
+//
+// Example: 25000
+type Money = json.Number
+
+// Named defines model for Named.
+type Named struct {
+	Id   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
+// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
+type PolicyType string
+
+// PricingChangeSource What made the version.
+type PricingChangeSource string
+
+// PricingSource Where a price comes from, in this order: the organization's price for the provider, for its `model_provider` or for the model
+// anywhere, the shipped default, or nowhere. Within each the exact name comes before a pattern, and the longest pattern first.
+// `not_metered` is the provider's `billing_mode`.
 type PricingSource string
+
+// PricingSyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
+// calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
+type PricingSyncMode string
 
 // Provider defines model for Provider.
 type Provider struct {
@@ -1593,8 +2584,7 @@ type Provider struct {
 	// BaseUrl Example: https://api.openai.com/v1
 	BaseUrl string `json:"base_url"`
 
-	// BillingMode Whether use of the provider has a price by the token. It is validated and stored, and shows as the source of
-	// `effective_pricing`; nothing is priced yet in either mode.
+	// BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
 	BillingMode   BillingMode                      `json:"billing_mode"`
 	BillingNote   nullable.Nullable[string]        `json:"billing_note"`
 	BillingReason nullable.Nullable[BillingReason] `json:"billing_reason"`
@@ -1798,6 +2788,197 @@ type ProviderUpdate struct {
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs,omitempty"`
 }
 
+// RateLimit defines model for RateLimit.
+type RateLimit struct {
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Enabled         bool                                  `json:"enabled"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+	MemberOfGroup        nullable.Nullable[string]             `json:"member_of_group"`
+
+	// Name Example: Engineering
+	Name              string                                `json:"name"`
+	OrgId             openapi_types.UUID                    `json:"org_id"`
+	RequestsPerMinute nullable.Nullable[int64]              `json:"requests_per_minute"`
+	ScopeId           nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType           ScopeType                             `json:"scope_type"`
+	ScopeValue          nullable.Nullable[string]             `json:"scope_value"`
+	TargetMcpServerId   nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
+	TargetModelAlias    nullable.Nullable[string]             `json:"target_model_alias"`
+	TargetProviderId    nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
+	TargetUpstreamModel nullable.Nullable[string]             `json:"target_upstream_model"`
+	TokensPerMinute     nullable.Nullable[int64]              `json:"tokens_per_minute"`
+	TrafficType         TrafficType                           `json:"traffic_type"`
+	UpdatedAt           time.Time                             `json:"updated_at"`
+}
+
+// RateLimitCreate defines model for RateLimitCreate.
+type RateLimitCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+
+	// MemberOfGroup Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none.
+	MemberOfGroup *string `json:"member_of_group,omitempty"`
+
+	// Name At most 255 characters. A caller who is denied is told it.
+	//
+	// Example: Engineering
+	Name string `json:"name"`
+
+	// RequestsPerMinute In any 60 seconds. One of the two is required.
+	//
+	// Example: 600
+	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
+
+	// ScopeId Without it a `user` or `api_key` scope is broad: each has an allowance of its own.
+	ScopeId *openapi_types.UUID `json:"scope_id,omitempty"`
+
+	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+	// key, `group` every key that acts as a group.
+	//
+	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue At most 255 characters. A `group` has one allowance for all of it.
+	ScopeValue *string `json:"scope_value,omitempty"`
+
+	// TargetMcpServerId Only calls of this MCP server's tools; not with the others. It need not exist.
+	TargetMcpServerId *openapi_types.UUID `json:"target_mcp_server_id,omitempty"`
+
+	// TargetModelAlias Only what names this alias in `model`. Not with a provider.
+	TargetModelAlias *string `json:"target_model_alias,omitempty"`
+
+	// TargetProviderId Only what goes to this provider. It must exist.
+	TargetProviderId *openapi_types.UUID `json:"target_provider_id,omitempty"`
+
+	// TargetUpstreamModel Only this model of `target_provider_id`, which it needs.
+	TargetUpstreamModel *string `json:"target_upstream_model,omitempty"`
+
+	// TokensPerMinute Of input and output, in any 60 seconds.
+	//
+	// Example: 250000
+	TokensPerMinute *int64       `json:"tokens_per_minute,omitempty"`
+	TrafficType     *TrafficType `json:"traffic_type,omitempty"`
+}
+
+// RateLimitStatus defines model for RateLimitStatus.
+type RateLimitStatus struct {
+	Policy        RateLimit                `json:"policy"`
+	RpmLimit      nullable.Nullable[int64] `json:"rpm_limit"`
+	RpmPercentage float64                  `json:"rpm_percentage"`
+	RpmUsed       int64                    `json:"rpm_used"`
+	TpmLimit      nullable.Nullable[int64] `json:"tpm_limit"`
+	TpmPercentage float64                  `json:"tpm_percentage"`
+	TpmUsed       int64                    `json:"tpm_used"`
+}
+
+// RateLimitUpdate One with `member_of_group` keeps its scope.
+type RateLimitUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+	Enabled    *bool       `json:"enabled,omitempty"`
+	Name       *string     `json:"name,omitempty"`
+
+	// RequestsPerMinute Null clears it; one of the two must stay.
+	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
+
+	// ScopeId Null clears it.
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id,omitempty"`
+
+	// ScopeType Another type clears the key of the type before, unless the same request has it.
+	ScopeType *ScopeType `json:"scope_type,omitempty"`
+
+	// ScopeValue Null clears it.
+	ScopeValue nullable.Nullable[string] `json:"scope_value,omitempty"`
+
+	// TargetMcpServerId Null clears it.
+	TargetMcpServerId nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id,omitempty"`
+
+	// TargetModelAlias Null clears it.
+	TargetModelAlias nullable.Nullable[string] `json:"target_model_alias,omitempty"`
+
+	// TargetProviderId Null clears it.
+	TargetProviderId nullable.Nullable[openapi_types.UUID] `json:"target_provider_id,omitempty"`
+
+	// TargetUpstreamModel Null clears it.
+	TargetUpstreamModel nullable.Nullable[string] `json:"target_upstream_model,omitempty"`
+
+	// TokensPerMinute Null clears it; one of the two must stay.
+	TokensPerMinute nullable.Nullable[int64] `json:"tokens_per_minute,omitempty"`
+	TrafficType     *TrafficType             `json:"traffic_type,omitempty"`
+}
+
+// Route defines model for Route.
+type Route struct {
+	// ModelAlias Example: smart
+	ModelAlias       string  `json:"model_alias"`
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// Targets In the order in which they are tried.
+	Targets []ModelMapping `json:"targets"`
+
+	// TargetsAvailable How many of the targets can serve now: nothing in the configuration keeps them from it, and they do not cool down.
+	TargetsAvailable int `json:"targets_available"`
+}
+
+// RouteCreate defines model for RouteCreate.
+type RouteCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// EnableModels Enables the targets' models on their providers where they are not.
+	EnableModels *bool `json:"enable_models,omitempty"`
+
+	// ModelAlias What callers put in `model`. At most 255 characters.
+	//
+	// Example: smart
+	ModelAlias string `json:"model_alias"`
+
+	// Targets One to 100, in the order in which they are tried.
+	Targets []RouteTarget `json:"targets"`
+}
+
+// RouteDeleted defines model for RouteDeleted.
+type RouteDeleted struct {
+	// Deleted Example: true
+	Deleted bool `json:"deleted"`
+
+	// KeptEnablements Targets that are a model's 1:1 enablement: the model stays enabled.
+	KeptEnablements int `json:"kept_enablements"`
+
+	// ModelAccessPolicies Policies that name it still, and match nothing by it.
+	ModelAccessPolicies []Named `json:"model_access_policies"`
+
+	// ModelRouteGroups The groups that it was in.
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// Targets How many it had.
+	Targets int `json:"targets"`
+}
+
 // RouteHealth defines model for RouteHealth.
 type RouteHealth struct {
 	// ConcurrencyCap How many requests at a time each node lets through; null: no cap.
@@ -1900,6 +3081,294 @@ type RouteHealthTransition struct {
 	WindowSecs int `json:"window_secs"`
 }
 
+// RouteRename defines model for RouteRename.
+type RouteRename struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ModelAlias The new name. No route may have it.
+	//
+	// Example: smarter
+	ModelAlias string `json:"model_alias"`
+}
+
+// RouteRenamed defines model for RouteRenamed.
+type RouteRenamed struct {
+	// Moved What has the new name now.
+	Moved struct {
+		// Budgets Those whose `target_model_alias` it was.
+		Budgets []Named `json:"budgets"`
+
+		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
+		KeptEnablements     int     `json:"kept_enablements"`
+		ModelAccessPolicies []Named `json:"model_access_policies"`
+		ModelRouteGroups    []Named `json:"model_route_groups"`
+
+		// RateLimits Those whose `target_model_alias` it was.
+		RateLimits []Named `json:"rate_limits"`
+
+		// RoutingPolicies Those with a slot or a determiner of the name.
+		RoutingPolicies []Named `json:"routing_policies"`
+		Targets         int     `json:"targets"`
+	} `json:"moved"`
+	Route Route `json:"route"`
+}
+
+// RouteTarget defines model for RouteTarget.
+type RouteTarget struct {
+	// CooldownFailureThreshold Failures within the window that cool the target down for everyone. 0: never; a caller's own rejected credential cools down all the same.
+	CooldownFailureThreshold *int `json:"cooldown_failure_threshold,omitempty"`
+
+	// CooldownFirstSecs The first cooldown; doubles on each failed recovery. At most `cooldown_max_secs`.
+	CooldownFirstSecs *int `json:"cooldown_first_secs,omitempty"`
+
+	// CooldownMaxSecs The longest cooldown, whatever asks for one.
+	CooldownMaxSecs *int `json:"cooldown_max_secs,omitempty"`
+
+	// CooldownOverloadedSecs The cooldown after a 529 without `Retry-After`. 0: a 529 is a failure like any other.
+	CooldownOverloadedSecs *int `json:"cooldown_overloaded_secs,omitempty"`
+
+	// CooldownRateLimitedSecs The cooldown after a 429 without `Retry-After`.
+	CooldownRateLimitedSecs *int `json:"cooldown_rate_limited_secs,omitempty"`
+
+	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
+	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
+	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
+	Enabled    *bool              `json:"enabled,omitempty"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// RequestTimeoutSecs Total time of a non-streaming try. Default: the provider's, else 120.
+	RequestTimeoutSecs *int `json:"request_timeout_secs,omitempty"`
+
+	// RetryOn429Count How often the same target is tried again on a 429.
+	RetryOn429Count *int `json:"retry_on_429_count,omitempty"`
+
+	// RetryOn429MaxWaitSecs Longest wait before such a retry: it waits the provider's `Retry-After`, 1 s without one. 0: it waits about 1 s,
+	// whatever the provider asks.
+	RetryOn429MaxWaitSecs *int `json:"retry_on_429_max_wait_secs,omitempty"`
+
+	// StreamIdleTimeoutSecs Longest gap between streamed chunks. Default: the provider's, else 180.
+	StreamIdleTimeoutSecs *int `json:"stream_idle_timeout_secs,omitempty"`
+
+	// UpstreamModel What the provider calls it. At most 255 characters.
+	//
+	// Example: gpt-5
+	UpstreamModel string `json:"upstream_model"`
+}
+
+// RoutingPolicy defines model for RoutingPolicy.
+type RoutingPolicy struct {
+	ContextBreakpoints   []int64                               `json:"context_breakpoints"`
+	CreatedAt            time.Time                             `json:"created_at"`
+	CreatedByEmail       nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName        nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId      nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	DefaultSlotOnFailure int                                   `json:"default_slot_on_failure"`
+	Description          nullable.Nullable[string]             `json:"description"`
+	DeterminerModelAlias nullable.Nullable[string]             `json:"determiner_model_alias"`
+	DeterminerPrompt     nullable.Nullable[string]             `json:"determiner_prompt"`
+	Enabled              bool                                  `json:"enabled"`
+	Id                   openapi_types.UUID                    `json:"id"`
+	LastChangeNote       nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// ModelAlias Example: auto
+	ModelAlias string             `json:"model_alias"`
+	OrgId      openapi_types.UUID `json:"org_id"`
+
+	// Posture How the determiner weighs cost against quality.
+	Posture             RoutingPosture `json:"posture"`
+	RouterInputMaxChars int            `json:"router_input_max_chars"`
+	Slots               []RoutingSlot  `json:"slots"`
+	UpdatedAt           time.Time      `json:"updated_at"`
+}
+
+// RoutingPolicyCreate defines model for RoutingPolicyCreate.
+type RoutingPolicyCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ContextBreakpoints Token counts, increasing, one less than slots. A request larger than the n-th goes to slot n or above, counted from 1.
+	ContextBreakpoints *[]int64 `json:"context_breakpoints,omitempty"`
+
+	// DefaultSlotOnFailure The slot where the determiner fails.
+	DefaultSlotOnFailure *int `json:"default_slot_on_failure,omitempty"`
+
+	// Description At most 2000 characters.
+	Description *string `json:"description,omitempty"`
+
+	// DeterminerModelAlias The model that picks. Without one, or blank, the size of the request picks. It need not exist.
+	DeterminerModelAlias *string `json:"determiner_model_alias,omitempty"`
+
+	// DeterminerPrompt In place of the built-in one, unless it is empty.
+	DeterminerPrompt *string `json:"determiner_prompt,omitempty"`
+	Enabled          *bool   `json:"enabled,omitempty"`
+
+	// ModelAlias What callers put in `model`, without regard to case. Without `/`, and no route's name; at most 255 characters.
+	//
+	// Example: auto
+	ModelAlias string          `json:"model_alias"`
+	Posture    *RoutingPosture `json:"posture,omitempty"`
+
+	// RouterInputMaxChars How much of a request the determiner sees.
+	RouterInputMaxChars *int `json:"router_input_max_chars,omitempty"`
+
+	// Slots What it picks from, the cheapest first. Rules name a slot by its index, from 0.
+	Slots []RoutingSlot `json:"slots"`
+}
+
+// RoutingPolicyUpdate defines model for RoutingPolicyUpdate.
+type RoutingPolicyUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote           *ChangeNote `json:"change_note,omitempty"`
+	ContextBreakpoints   *[]int64    `json:"context_breakpoints,omitempty"`
+	DefaultSlotOnFailure *int        `json:"default_slot_on_failure,omitempty"`
+
+	// Description Null clears it.
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// DeterminerModelAlias Null clears it.
+	DeterminerModelAlias nullable.Nullable[string] `json:"determiner_model_alias,omitempty"`
+
+	// DeterminerPrompt Null clears it.
+	DeterminerPrompt nullable.Nullable[string] `json:"determiner_prompt,omitempty"`
+	Enabled          *bool                     `json:"enabled,omitempty"`
+	ModelAlias       *string                   `json:"model_alias,omitempty"`
+
+	// Posture How the determiner weighs cost against quality.
+	Posture             *RoutingPosture `json:"posture,omitempty"`
+	RouterInputMaxChars *int            `json:"router_input_max_chars,omitempty"`
+
+	// Slots Replaces all of them.
+	Slots *[]RoutingSlot `json:"slots,omitempty"`
+}
+
+// RoutingPosture How the determiner weighs cost against quality.
+type RoutingPosture string
+
+// RoutingRule defines model for RoutingRule.
+type RoutingRule struct {
+	// Conflicts Of all the policy's rules. Not in listings, which have them beside the rules.
+	Conflicts       *[]RoutingRuleConflict                `json:"conflicts,omitempty"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	DenySlots       []int                                 `json:"deny_slots"`
+
+	// Description Example: Contract review or legal analysis
+	Description    string                    `json:"description"`
+	Enabled        bool                      `json:"enabled"`
+	FloorSlot      nullable.Nullable[int]    `json:"floor_slot"`
+	Id             openapi_types.UUID        `json:"id"`
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// Name Example: Legal review
+	Name      string             `json:"name"`
+	OrgId     openapi_types.UUID `json:"org_id"`
+	PolicyId  openapi_types.UUID `json:"policy_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// RoutingRuleConflict Two enabled rules, or one and itself, that cannot both hold. It is advice; where both match a request the ban wins.
+type RoutingRuleConflict struct {
+	// ConflictsWith The name of the rule with the bans.
+	ConflictsWith string `json:"conflicts_with"`
+	Detail        string `json:"detail"`
+
+	// Rule The name of the rule with the floor.
+	Rule string `json:"rule"`
+}
+
+// RoutingRuleCreate defines model for RoutingRuleCreate.
+type RoutingRuleCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// DenySlots Slots that a request which matches never gets; kept in order, each once.
+	DenySlots *[]int `json:"deny_slots,omitempty"`
+
+	// Description The kind of request, in plain words for the determiner; at most 2000 characters. Space around it is dropped.
+	Description string `json:"description"`
+	Enabled     *bool  `json:"enabled,omitempty"`
+
+	// FloorSlot The lowest slot for a request that matches. This or `deny_slots` is required. A slot that the policy does not have counts for nothing.
+	FloorSlot *int `json:"floor_slot,omitempty"`
+
+	// Name Unique on the policy; at most 120 characters. Space around it is dropped.
+	//
+	// Example: Legal review
+	Name string `json:"name"`
+}
+
+// RoutingRuleList defines model for RoutingRuleList.
+type RoutingRuleList struct {
+	Conflicts []RoutingRuleConflict `json:"conflicts"`
+	Rules     []RoutingRule         `json:"rules"`
+}
+
+// RoutingRuleUpdate defines model for RoutingRuleUpdate.
+type RoutingRuleUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// DenySlots Null clears it.
+	DenySlots   nullable.Nullable[[]int] `json:"deny_slots,omitempty"`
+	Description *string                  `json:"description,omitempty"`
+	Enabled     *bool                    `json:"enabled,omitempty"`
+
+	// FloorSlot Null clears it.
+	FloorSlot nullable.Nullable[int] `json:"floor_slot,omitempty"`
+	Name      *string                `json:"name,omitempty"`
+}
+
+// RoutingSlot defines model for RoutingSlot.
+type RoutingSlot struct {
+	// Description What it is good for, for the determiner; at most 2000 characters.
+	//
+	// Example: Short rewrites, lookups
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// Label For people; at most 255 characters.
+	//
+	// Example: Cheap
+	Label nullable.Nullable[string] `json:"label,omitempty"`
+
+	// ModelAlias A route's name, or `<provider>/<upstream model>` of an enabled model.
+	//
+	// Example: cheap
+	ModelAlias string `json:"model_alias"`
+}
+
+// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
+// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
+// key, `group` every key that acts as a group.
+//
+// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
+type ScopeType string
+
 // ServingStatus The first reason why the target cannot serve: the row is disabled, its provider is, the model is not enabled on the
 // provider (the 1:1 row is missing or disabled), or the provider's connection check fails and is enforced.
 type ServingStatus string
@@ -1954,6 +3423,12 @@ type Token struct {
 // TokenTokenType defines model for Token.TokenType.
 type TokenTokenType string
 
+// TokenCost USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
+// comes back as it was sent but for zeros that mean nothing.
+//
+// Example: 2.5
+type TokenCost = json.Number
+
 // TokenError defines model for TokenError.
 type TokenError struct {
 	Error            TokenErrorError `json:"error"`
@@ -1974,6 +3449,9 @@ type TokenRequest struct {
 	// GrantType Example: client_credentials
 	GrantType string `json:"grant_type"`
 }
+
+// TrafficType defines model for TrafficType.
+type TrafficType string
 
 // UpstreamClass What an answer means. `entitlement` is a 429 that waiting does not cure, `bad_answer` one that is not a model's
 // answer, and `unknown` one that nobody recognises, which does the least: no failover, no cooldown.
@@ -2027,6 +3505,9 @@ type UpstreamVerdict struct {
 
 // After defines model for After.
 type After = openapi_types.UUID
+
+// Alias defines model for Alias.
+type Alias = string
 
 // Id defines model for Id.
 type Id = openapi_types.UUID
@@ -2136,12 +3617,81 @@ type ListAuditEventsParams struct {
 	ActorId *openapi_types.UUID `form:"actor_id,omitempty" json:"actor_id,omitempty"`
 }
 
+// ListBudgetsParams defines parameters for ListBudgets.
+type ListBudgetsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateBudgetParams defines parameters for CreateBudget.
+type CreateBudgetParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteBudgetParams defines parameters for DeleteBudget.
+type DeleteBudgetParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateBudgetParams defines parameters for UpdateBudget.
+type UpdateBudgetParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateGovernanceConfigParams defines parameters for UpdateGovernanceConfig.
+type UpdateGovernanceConfigParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ResetRouteHealthParams defines parameters for ResetRouteHealth.
 type ResetRouteHealthParams struct {
 	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
 	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
 	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListModelAccessParams defines parameters for ListModelAccess.
+type ListModelAccessParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateModelAccessParams defines parameters for CreateModelAccess.
+type CreateModelAccessParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelAccessParams defines parameters for DeleteModelAccess.
+type DeleteModelAccessParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelAccessParams defines parameters for UpdateModelAccess.
+type UpdateModelAccessParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListModelMappingsParams defines parameters for ListModelMappings.
@@ -2170,6 +3720,128 @@ type DeleteModelMappingParams struct {
 
 // UpdateModelMappingParams defines parameters for UpdateModelMapping.
 type UpdateModelMappingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListModelPricingParams defines parameters for ListModelPricing.
+type ListModelPricingParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateModelPricingParams defines parameters for CreateModelPricing.
+type CreateModelPricingParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListArchivedModelPricingParams defines parameters for ListArchivedModelPricing.
+type ListArchivedModelPricingParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListModelPricingHistoryParams defines parameters for ListModelPricingHistory.
+type ListModelPricingHistoryParams struct {
+	// ModelPattern The rule's `model_pattern`.
+	ModelPattern string `form:"model_pattern" json:"model_pattern"`
+
+	// ModelProvider The rule's `model_provider`. Without it, the rule that has none.
+	ModelProvider *string `form:"model_provider,omitempty" json:"model_provider,omitempty"`
+}
+
+// ImportModelPricingDefaultsParams defines parameters for ImportModelPricingDefaults.
+type ImportModelPricingDefaultsParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// SyncModelPricingDefaultsParams defines parameters for SyncModelPricingDefaults.
+type SyncModelPricingDefaultsParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelPricingParams defines parameters for DeleteModelPricing.
+type DeleteModelPricingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelPricingParams defines parameters for UpdateModelPricing.
+type UpdateModelPricingParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RestoreModelPricingParams defines parameters for RestoreModelPricing.
+type RestoreModelPricingParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListModelRouteGroupsParams defines parameters for ListModelRouteGroups.
+type ListModelRouteGroupsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateModelRouteGroupParams defines parameters for CreateModelRouteGroup.
+type CreateModelRouteGroupParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteModelRouteGroupParams defines parameters for DeleteModelRouteGroup.
+type DeleteModelRouteGroupParams struct {
+	// Force Delete it although policies target it.
+	Force *bool `form:"force,omitempty" json:"force,omitempty"`
+
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateModelRouteGroupParams defines parameters for UpdateModelRouteGroup.
+type UpdateModelRouteGroupParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// AddModelRouteGroupMembersParams defines parameters for AddModelRouteGroupMembers.
+type AddModelRouteGroupMembersParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RemoveModelRouteGroupMemberParams defines parameters for RemoveModelRouteGroupMember.
+type RemoveModelRouteGroupMemberParams struct {
 	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
 	// and the answer is 412. Without the header the last write wins.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
@@ -2215,6 +3887,124 @@ type ListProviderModelMappingsParams struct {
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
+// ListRateLimitsParams defines parameters for ListRateLimits.
+type ListRateLimitsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRateLimitParams defines parameters for CreateRateLimit.
+type CreateRateLimitParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteRateLimitParams defines parameters for DeleteRateLimit.
+type DeleteRateLimitParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRateLimitParams defines parameters for UpdateRateLimit.
+type UpdateRateLimitParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListRoutesParams defines parameters for ListRoutes.
+type ListRoutesParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this name.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRouteParams defines parameters for CreateRoute.
+type CreateRouteParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DuplicateRouteParams defines parameters for DuplicateRoute.
+type DuplicateRouteParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListRoutingPoliciesParams defines parameters for ListRoutingPolicies.
+type ListRoutingPoliciesParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateRoutingPolicyParams defines parameters for CreateRoutingPolicy.
+type CreateRoutingPolicyParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteRoutingPolicyParams defines parameters for DeleteRoutingPolicy.
+type DeleteRoutingPolicyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRoutingPolicyParams defines parameters for UpdateRoutingPolicy.
+type UpdateRoutingPolicyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListRoutingRulesParams defines parameters for ListRoutingRules.
+type ListRoutingRulesParams struct {
+	// PolicyId The routing policy.
+	PolicyId openapi_types.UUID `form:"policy_id" json:"policy_id"`
+}
+
+// CreateRoutingRuleParams defines parameters for CreateRoutingRule.
+type CreateRoutingRuleParams struct {
+	// PolicyId The routing policy.
+	PolicyId openapi_types.UUID `form:"policy_id" json:"policy_id"`
+
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteRoutingRuleParams defines parameters for DeleteRoutingRule.
+type DeleteRoutingRuleParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRoutingRuleParams defines parameters for UpdateRoutingRule.
+type UpdateRoutingRuleParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
 type CreateApiKeyJSONRequestBody = ApiKeyCreate
 
@@ -2224,14 +4014,29 @@ type UpdateApiKeyJSONRequestBody = ApiKeyUpdate
 // RotateApiKeyJSONRequestBody defines body for RotateApiKey for application/json ContentType.
 type RotateApiKeyJSONRequestBody = ApiKeyRotate
 
+// CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
+type CreateBudgetJSONRequestBody = BudgetCreate
+
+// UpdateBudgetJSONRequestBody defines body for UpdateBudget for application/json ContentType.
+type UpdateBudgetJSONRequestBody = BudgetUpdate
+
 // ClassifyResultJSONRequestBody defines body for ClassifyResult for application/json ContentType.
 type ClassifyResultJSONRequestBody = UpstreamResult
 
 // ExplainRequestJSONRequestBody defines body for ExplainRequest for application/json ContentType.
 type ExplainRequestJSONRequestBody = ExplainQuestion
 
+// UpdateGovernanceConfigJSONRequestBody defines body for UpdateGovernanceConfig for application/json ContentType.
+type UpdateGovernanceConfigJSONRequestBody = GovernanceConfigUpdate
+
 // ResetRouteHealthJSONRequestBody defines body for ResetRouteHealth for application/json ContentType.
 type ResetRouteHealthJSONRequestBody = RouteHealthReset
+
+// CreateModelAccessJSONRequestBody defines body for CreateModelAccess for application/json ContentType.
+type CreateModelAccessJSONRequestBody = ModelAccessPolicyCreate
+
+// UpdateModelAccessJSONRequestBody defines body for UpdateModelAccess for application/json ContentType.
+type UpdateModelAccessJSONRequestBody = ModelAccessPolicyUpdate
 
 // CreateModelMappingJSONRequestBody defines body for CreateModelMapping for application/json ContentType.
 type CreateModelMappingJSONRequestBody = ModelMappingCreate
@@ -2242,11 +4047,56 @@ type ReorderModelMappingsJSONRequestBody = ModelMappingReorder
 // UpdateModelMappingJSONRequestBody defines body for UpdateModelMapping for application/json ContentType.
 type UpdateModelMappingJSONRequestBody = ModelMappingUpdate
 
+// CreateModelPricingJSONRequestBody defines body for CreateModelPricing for application/json ContentType.
+type CreateModelPricingJSONRequestBody = ModelPricingCreate
+
+// ImportModelPricingDefaultsJSONRequestBody defines body for ImportModelPricingDefaults for application/json ContentType.
+type ImportModelPricingDefaultsJSONRequestBody = ModelPricingImport
+
+// UpdateModelPricingJSONRequestBody defines body for UpdateModelPricing for application/json ContentType.
+type UpdateModelPricingJSONRequestBody = ModelPricingUpdate
+
+// CreateModelRouteGroupJSONRequestBody defines body for CreateModelRouteGroup for application/json ContentType.
+type CreateModelRouteGroupJSONRequestBody = ModelRouteGroupCreate
+
+// UpdateModelRouteGroupJSONRequestBody defines body for UpdateModelRouteGroup for application/json ContentType.
+type UpdateModelRouteGroupJSONRequestBody = ModelRouteGroupUpdate
+
+// AddModelRouteGroupMembersJSONRequestBody defines body for AddModelRouteGroupMembers for application/json ContentType.
+type AddModelRouteGroupMembersJSONRequestBody = ModelRouteGroupMembers
+
 // CreateProviderJSONRequestBody defines body for CreateProvider for application/json ContentType.
 type CreateProviderJSONRequestBody = ProviderCreate
 
 // UpdateProviderJSONRequestBody defines body for UpdateProvider for application/json ContentType.
 type UpdateProviderJSONRequestBody = ProviderUpdate
+
+// CreateRateLimitJSONRequestBody defines body for CreateRateLimit for application/json ContentType.
+type CreateRateLimitJSONRequestBody = RateLimitCreate
+
+// UpdateRateLimitJSONRequestBody defines body for UpdateRateLimit for application/json ContentType.
+type UpdateRateLimitJSONRequestBody = RateLimitUpdate
+
+// CreateRouteJSONRequestBody defines body for CreateRoute for application/json ContentType.
+type CreateRouteJSONRequestBody = RouteCreate
+
+// DuplicateRouteJSONRequestBody defines body for DuplicateRoute for application/json ContentType.
+type DuplicateRouteJSONRequestBody = RouteRename
+
+// RenameRouteJSONRequestBody defines body for RenameRoute for application/json ContentType.
+type RenameRouteJSONRequestBody = RouteRename
+
+// CreateRoutingPolicyJSONRequestBody defines body for CreateRoutingPolicy for application/json ContentType.
+type CreateRoutingPolicyJSONRequestBody = RoutingPolicyCreate
+
+// UpdateRoutingPolicyJSONRequestBody defines body for UpdateRoutingPolicy for application/json ContentType.
+type UpdateRoutingPolicyJSONRequestBody = RoutingPolicyUpdate
+
+// CreateRoutingRuleJSONRequestBody defines body for CreateRoutingRule for application/json ContentType.
+type CreateRoutingRuleJSONRequestBody = RoutingRuleCreate
+
+// UpdateRoutingRuleJSONRequestBody defines body for UpdateRoutingRule for application/json ContentType.
+type UpdateRoutingRuleJSONRequestBody = RoutingRuleUpdate
 
 // CreateTokenFormdataRequestBody defines body for CreateToken for application/x-www-form-urlencoded ContentType.
 type CreateTokenFormdataRequestBody = TokenRequest

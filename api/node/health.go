@@ -53,6 +53,10 @@ type HealthAsk struct {
 // history. Nodes agree on all of it but what is under way on each.
 type HealthReport struct {
 	Node string `json:"node"`
+	// Epoch and Version are those of the configuration that the node serves; both 0 where
+	// it serves none of the organization's, or is too old to say.
+	Epoch   int64 `json:"epoch,omitempty"`
+	Version int64 `json:"version,omitempty"`
 	// Partial is set while the node still reads what stood on the bus when it joined:
 	// it may not know of every cooldown yet.
 	Partial bool           `json:"partial,omitempty"`

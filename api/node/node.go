@@ -6,7 +6,10 @@
 // # Format history
 //
 //   - 1 (2026-11-29): first format.
-//     2026-11-30: a health event says how old it is, and when a lost log had it; probe slots.
+//     2026-11-30: a health event says how old it is, and when a lost log had it; probe slots;
+//     a health report says which configuration the node serves.
+//     2026-11-30: model access policies, groups of routes and of keys. A node from before does
+//     not check them: all are to be renewed before the first policy is written.
 //
 // A field may be added without a new number: readers ignore fields they do not
 // know. Removing one, or changing what one means, needs a new number, and nodes

@@ -18,6 +18,12 @@ type Snapshot struct {
 	Providers      []Provider `json:"providers"`
 	Mappings       []Mapping  `json:"mappings"`
 	Keys           []Key      `json:"keys"`
+	// AccessPolicies are those that are enabled and have a say in calls of models.
+	AccessPolicies []AccessPolicy `json:"access_policies,omitempty"`
+	RouteGroups    []RouteGroup   `json:"route_groups,omitempty"`
+	// DefaultModelAccess is "allow" or "deny", for callers for whom no allowlist is;
+	// empty: "allow".
+	DefaultModelAccess string `json:"default_model_access,omitempty"`
 }
 
 // Newer reports whether s replaces a snapshot with the given position. Order is
@@ -96,6 +102,44 @@ type Key struct {
 	Kind      string     `json:"kind"` // user, machine, agent_session
 	UserID    *uuid.UUID `json:"user_id,omitempty"`
 	GroupName string     `json:"group_name,omitempty"`
+	Groups    []string   `json:"groups,omitempty"` // that the key acts as, each once
 	Disabled  bool       `json:"disabled,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// AllGroups are the groups that the key acts as. A control plane from before Groups says
+// only GroupName.
+func (k *Key) AllGroups() []string {
+	if len(k.Groups) == 0 && k.GroupName != "" {
+		return []string{k.GroupName}
+	}
+	return k.Groups
+}
+
+// AccessPolicy says which models somebody may call. Its words are the admin API's. A node
+// refuses a snapshot with a word that it does not know: a policy that is passed over
+// lets callers in.
+type AccessPolicy struct {
+	ID         uuid.UUID      `json:"id"`
+	Name       string         `json:"name"` // told to whom it denies something
+	ScopeType  string         `json:"scope_type"`
+	ScopeID    *uuid.UUID     `json:"scope_id,omitempty"`
+	ScopeValue string         `json:"scope_value,omitempty"`
+	Type       string         `json:"policy_type"` // allowlist, denylist
+	Targets    []AccessTarget `json:"targets"`
+}
+
+// AccessTarget is one thing that a policy names; only its kind's fields are set.
+type AccessTarget struct {
+	Kind       string    `json:"kind"`
+	Alias      string    `json:"alias,omitempty"` // may end in *
+	Model      string    `json:"model,omitempty"` // may end in *
+	ProviderID uuid.UUID `json:"provider_id,omitzero"`
+	GroupID    uuid.UUID `json:"group_id,omitzero"`
+}
+
+// RouteGroup is a set of routes by name.
+type RouteGroup struct {
+	ID      uuid.UUID `json:"id"`
+	Aliases []string  `json:"aliases"`
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,20 @@ func (b *Bus) askHealth(ctx context.Context, organization uuid.UUID, patience ti
 			return nil
 		}
 	}
+}
+
+// Acks returns the last word of every node that is known to serve the organization on its
+// configuration, by node: the version it took, or why it refused one.
+func (b *Bus) Acks(organization uuid.UUID) (list []node.Ack) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, ack := range b.acks {
+		if key.organization == organization {
+			list = append(list, ack)
+		}
+	}
+	slices.SortFunc(list, func(a, b node.Ack) int { return strings.Compare(a.Node, b.Node) })
+	return list
 }
 
 // nodesOf names the nodes that acknowledged the organization's configuration.

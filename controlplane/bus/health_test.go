@@ -206,3 +206,40 @@ func TestHealthWithoutABus(t *testing.T) {
 		t.Errorf("got %+v, %v", report, err)
 	}
 }
+
+// A node's last word on a configuration is known, refusals too, and of each organization
+// apart.
+func TestAcks(t *testing.T) {
+	t.Parallel()
+	b, nc := start(t)
+	org, other := uuid.New(), uuid.New()
+	say := func(name string, acks ...node.Ack) {
+		t.Helper()
+		body, err := json.Marshal(acks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nc.Publish(node.AckSubject(name), body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	took := func(name string, version int64) node.Ack {
+		return node.Ack{Node: name, OrganizationID: org, Epoch: 1, Version: version}
+	}
+	refused := took("node-2", 4)
+	refused.Code = "does_not_compile"
+	say("node-2", took("node-2", 3))
+	say("node-2", refused)
+	say("node-1", took("node-1", 3), node.Ack{Node: "node-1", OrganizationID: other, Version: 9})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.WaitLive(ctx, other, 9, []string{"node-1"}); err != nil { // the last word was heard
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]node.Ack{took("node-1", 3), refused}, b.Acks(org)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := b.Acks(uuid.New()); len(got) != 0 {
+		t.Errorf("of an unknown organization: %v", got)
+	}
+}

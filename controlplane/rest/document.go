@@ -78,10 +78,13 @@ func (op operation) checkParams(c echo.Context) error {
 	for _, p := range op.params {
 		value := c.Param(p.Name)
 		if p.In == openapi3.ParameterInQuery {
+			value = c.QueryParam(p.Name)
+			if p.Required && value == "" {
+				return &tenant.Error{Kind: tenant.KindInvalid, Code: "missing_field", Param: p.Name, Message: "missing field `" + p.Name + "`"}
+			}
 			if !c.QueryParams().Has(p.Name) {
 				continue
 			}
-			value = c.QueryParam(p.Name)
 		}
 		switch schema := p.Schema.Value; {
 		case schema.Format == "uuid":
@@ -91,6 +94,10 @@ func (op operation) checkParams(c echo.Context) error {
 		case schema.Type.Is(openapi3.TypeInteger):
 			if _, err := strconv.Atoi(value); err != nil {
 				return tenant.Invalid(p.Name, "%s: invalid value, expected an integer", p.Name)
+			}
+		case schema.Type.Is(openapi3.TypeBoolean):
+			if value != "true" && value != "false" {
+				return tenant.Invalid(p.Name, "%s: invalid value, expected true or false", p.Name)
 			}
 		}
 	}

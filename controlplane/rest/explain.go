@@ -47,9 +47,13 @@ func (s *server) ExplainRequest(ctx context.Context, r admin.ExplainRequestReque
 		e.refuse(admin.ExplainResolutionKindNotReached, "The gateway key does not let the caller in.", decide.InvalidKey())
 		return admin.ExplainRequest200JSONResponse(e.out), nil
 	}
-	route := e.org.Resolve(b.Model)
-	if route == nil {
-		e.refuse(admin.ExplainResolutionKindNone, whyUnknown(e.snapshot, b.Model), decide.UnknownModel(b.Model))
+	caller := e.org.Anyone()
+	if b.ApiKeyId != nil {
+		caller, _ = e.org.Caller(*b.ApiKeyId) // it is valid, and so it is there
+	}
+	route, refusal := caller.Route(b.Model, dialect)
+	if refusal != nil {
+		e.refused(caller, b.Model, refusal)
 		return admin.ExplainRequest200JSONResponse(e.out), nil
 	}
 	script, err := scriptFor(route, simulated)
@@ -57,7 +61,7 @@ func (s *server) ExplainRequest(ctx context.Context, r admin.ExplainRequestReque
 		return nil, err
 	}
 	e.walk(route, decide.Rehearse(route, decide.Question{
-		Dialect: dialect, Stream: stream, Body: body, Own: valueOr(b.OwnCredential, false), Now: e.now, Answer: script.answer,
+		Dialect: dialect, Stream: stream, Body: body, Own: valueOr(b.OwnCredential, false), Access: caller.Key.Access, Now: e.now, Answer: script.answer,
 	}))
 	return admin.ExplainRequest200JSONResponse(e.out), nil
 }

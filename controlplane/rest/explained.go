@@ -45,6 +45,22 @@ func (e *explanation) refuse(kind admin.ExplainResolutionKind, reason string, wi
 	showError(&e.out.Outcome, with, admin.ExplainOutcomeOriginGateway)
 }
 
+// refused shows why a caller gets to no target: nothing answers to the model, or all that
+// do are denied.
+func (e *explanation) refused(c decide.Caller, model string, with *decide.Refusal) {
+	route := e.org.Resolve(model)
+	if route == nil {
+		e.refuse(admin.ExplainResolutionKindNone, whyUnknown(e.snapshot, model), with)
+		return
+	}
+	e.refuse(admin.ExplainResolutionKindDenied, with.Message, with)
+	e.out.Resolution.Route = orNull(&route.Name)
+	for _, t := range route.Targets {
+		by, _ := c.Key.Access.Denies(route, t)
+		e.out.Steps = append(e.out.Steps, showStep(&decide.Step{Target: t, Skipped: &decide.Attempt{Reason: string(decide.NotAllowed), Message: by.String()}}))
+	}
+}
+
 // walk shows a rehearsal of the route.
 func (e *explanation) walk(route *decide.Route, r decide.Rehearsal) {
 	e.out.Resolution = admin.ExplainResolution{Kind: admin.ExplainResolutionKindRoute, Route: orNull(&route.Name),
@@ -79,6 +95,8 @@ func showStep(s *decide.Step) admin.ExplainStep {
 		out.RecoversInSecs = orNull(s.Skipped.RetryAfterSecs)
 		switch {
 		case s.Skipped.Message == "":
+		case s.Skipped.Reason == string(decide.NotAllowed):
+			out.DeniedBy = &s.Skipped.Message
 		case s.Skipped.Reason == string(decide.CoolingDown):
 			out.CooldownReason = &s.Skipped.Message
 		default:

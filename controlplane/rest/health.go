@@ -24,6 +24,9 @@ type Fleet interface {
 	// Glance is Health in a hurry: what the first node to answer knows, or nil when none
 	// answers at once.
 	Glance(ctx context.Context, organization uuid.UUID) (*node.HealthReport, error)
+	// Acks are the last words of the nodes on an organization's configuration: the version
+	// that each took, or why it refused one.
+	Acks(organization uuid.UUID) []node.Ack
 	// ResetHealth ends a cooldown on every node.
 	ResetHealth(ctx context.Context, organization, provider uuid.UUID, upstreamModel string) error
 }
@@ -38,6 +41,8 @@ func (nobody) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string,
 func (nobody) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 	return nil, tenant.Unavailable()
 }
+
+func (nobody) Acks(uuid.UUID) []node.Ack { return nil }
 
 func (nobody) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error {
 	return tenant.Unavailable()

@@ -2,9 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
-
-	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
@@ -79,14 +76,6 @@ func (s *server) ReorderModelMappings(ctx context.Context, r admin.ReorderModelM
 	return admin.ReorderModelMappings200JSONResponse{Ok: true}, nil
 }
 
-// showPricing has no costs: nothing has a price yet.
-func showPricing(m tenant.Mapping) admin.EffectivePricing {
-	unpriced := orNull[json.Number](nil)
-	return admin.EffectivePricing{Source: admin.PricingSource(m.PricingSource()), PricingRuleId: orNull[uuid.UUID](nil),
-		InputCostPerMillionTokens: unpriced, OutputCostPerMillionTokens: unpriced,
-		CacheReadCostPerMillionTokens: unpriced, CacheWriteCostPerMillionTokens: unpriced}
-}
-
 // showMappings shows rows with what the nodes make of them at the moment.
 func (s *server) showMappings(ctx context.Context, list []tenant.Mapping) []admin.ModelMapping {
 	out := mapAll(list, showMapping)
@@ -111,7 +100,7 @@ func showMapping(m tenant.Mapping) admin.ModelMapping {
 		CooldownRateLimitedSecs: m.Cooldown.RateLimitedSecs, CooldownOverloadedSecs: m.Cooldown.OverloadedSecs,
 		BareAlias: m.BareAlias, RequestTimeoutSecs: requestSecs, StreamIdleTimeoutSecs: streamIdleSecs,
 		Source: admin.MappingSource(m.Source), ServingStatus: orNull[admin.ServingStatus](nil),
-		BudgetStatus: orNull[map[string]any](nil), StaleStatus: orNull[string](nil), EffectivePricing: showPricing(m),
+		BudgetStatus: orNull[map[string]any](nil), StaleStatus: orNull[string](nil), EffectivePricing: showPricing(m.Around.Pricing),
 		CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(m.CreatedBy.UserID), CreatedByEmail: orNull(m.CreatedBy.Email), CreatedByName: orNull(m.CreatedBy.Name),
 		LastModifiedByUserId: orNull(m.ModifiedBy.UserID), LastModifiedByEmail: orNull(m.ModifiedBy.Email),

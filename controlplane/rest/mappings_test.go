@@ -11,13 +11,13 @@ import (
 func TestMappingDefaults(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
-	provider := a.provider(t, "OpenAI", "gpt-5")
+	provider := a.provider(t, "OpenAI", "in-house-5")
 	cases := []struct {
 		alias, model string
 		want         fields
 	}{
-		{"smart", "gpt-5", fields{"bare_alias": true, "source": "custom"}},
-		{"gpt-5-mini", "gpt-5-mini", fields{"bare_alias": false, "source": "catalog"}},
+		{"smart", "in-house-5", fields{"bare_alias": true, "source": "custom"}},
+		{"in-house-5-mini", "in-house-5-mini", fields{"bare_alias": false, "source": "catalog"}},
 	}
 	for _, c := range cases {
 		created := a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": c.alias, "upstream_model": c.model}).want(t, 200)

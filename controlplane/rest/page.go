@@ -22,6 +22,11 @@ func pageOf[T any](list []T, id func(T) uuid.UUID, limit *int, after *uuid.UUID,
 			list = list[1:]
 		}
 	}
+	return pageBy(list, func(item T) string { return id(item).String() }, limit, path)
+}
+
+// pageBy is the first page of a listing that is in the order of its keys.
+func pageBy[T any](list []T, key func(T) string, limit *int, path string) ([]T, *string, error) {
 	if limit == nil {
 		return list, nil, nil
 	}
@@ -32,7 +37,7 @@ func pageOf[T any](list []T, id func(T) uuid.UUID, limit *int, after *uuid.UUID,
 		return list, nil, nil
 	}
 	list = list[:*limit]
-	query := url.Values{"limit": {strconv.Itoa(*limit)}, "after": {id(list[*limit-1]).String()}}
+	query := url.Values{"limit": {strconv.Itoa(*limit)}, "after": {key(list[*limit-1])}}
 	return list, new("<" + path + "?" + query.Encode() + `>; rel="next"`), nil
 }
 
@@ -42,3 +47,5 @@ func isAfter(id, other uuid.UUID) bool { return bytes.Compare(id[:], other[:]) >
 func providerID(p tenant.Provider) uuid.UUID { return p.ID }
 func mappingID(m tenant.Mapping) uuid.UUID   { return m.ID }
 func apiKeyID(k tenant.APIKey) uuid.UUID     { return k.ID }
+
+func priceEntryID(e tenant.PriceEntry) uuid.UUID { return e.ID }

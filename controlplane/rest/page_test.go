@@ -18,8 +18,9 @@ func TestPages(t *testing.T) {
 	for i := range 4 {
 		a.provider(t, fmt.Sprintf("P %d", i+1))
 		a.call(t, "POST", keysPath, fields{"name": "k"}).want(t, 200)
+		a.price(t, price(fmt.Sprint("m", i), 1))
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, providersPath + "/" + provider + "/model-mappings"} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, pricesPath, providersPath + "/" + provider + "/model-mappings"} {
 		all := a.call(t, "GET", path, nil).want(t, 200)
 		if all.header.Get("Link") != "" {
 			t.Errorf("GET %s: a whole listing has a next page", path)

@@ -15,15 +15,6 @@ import (
 var planned = []string{"name", "base_url", "auth_type", "connection_id", "settings", "enabled", "enforce_health_check",
 	"request_timeout_secs", "stream_idle_timeout_secs", "model_sync_mode", "billing_mode", "billing_reason", "billing_note", "change_note"}
 
-// plan is what the automation would write to keep what it reads: nulls too.
-func plan(read map[string]any) fields {
-	out := fields{}
-	for _, name := range planned {
-		out[name] = read[name]
-	}
-	return out
-}
-
 // stable is a provider without what every write changes.
 func stable(p map[string]any) fields {
 	out := fields{}
@@ -35,9 +26,6 @@ func stable(p map[string]any) fields {
 	return out
 }
 
-// TestProviderSecondPlanIsEmpty goes the way of an automation: create, read, write
-// the same, read. Whatever was sent, the second read is the first, and so is the
-// listing.
 func TestProviderSecondPlanIsEmpty(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
@@ -61,45 +49,17 @@ func TestProviderSecondPlanIsEmpty(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			created := a.call(t, "POST", providersPath, with(openAI(name), c.sent)).want(t, 200)
-			path := providersPath + "/" + created.id(t)
-			first := a.call(t, "GET", path, nil).want(t, 200)
-			for field, want := range with(c.sent, c.want) {
-				if diff := cmp.Diff(want, first.field(t, field)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", field, diff)
-				}
-			}
-			again := a.call(t, "PUT", path, plan(first.object(t))).want(t, 200)
-			second := a.call(t, "GET", path, nil).want(t, 200)
-			for what, got := range map[string]answer{"create": created, "first read": first, "update": again} {
-				if diff := cmp.Diff(stable(second.object(t)), stable(got.object(t))); diff != "" {
-					t.Errorf("%s is not the second read:\n%s", what, diff)
-				}
-			}
-			for _, listed := range a.call(t, "GET", providersPath, nil).want(t, 200).list(t) {
-				if listed["id"] != created.id(t) {
-					continue
-				}
-				if diff := cmp.Diff(second.object(t), listed); diff != "" {
-					t.Errorf("the listing is not the second read:\n%s", diff)
-				}
-			}
+			a.secondPlanIsEmpty(t, providersPath, with(openAI(name), c.sent), with(c.sent, c.want), planned)
 		})
 	}
 }
 
-// TestProviderFieldUpdates changes one field after the other: the answer and the
-// next read show it, and nothing else moves.
 func TestProviderFieldUpdates(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	created := a.call(t, "POST", providersPath, openAI("P")).want(t, 200)
 	path := providersPath + "/" + created.id(t)
-	want := stable(created.object(t))
-	steps := []struct {
-		name         string
-		change, more fields // more: what follows from it
-	}{
+	a.fieldUpdates(t, path, []planStep{
 		{"name", fields{"name": "Q"}, nil},
 		{"base_url", fields{"base_url": "https://api.openai.com/v2"}, nil},
 		{"auth_type", fields{"auth_type": "azure_api_key"}, nil},
@@ -124,22 +84,7 @@ func TestProviderFieldUpdates(t *testing.T) {
 		{"connection detached", fields{"connection_id": nil}, nil},
 		{"change_note", fields{"change_note": "why"}, fields{"last_change_note": "why"}},
 		{"change_note left out", fields{}, fields{"change_note": nil, "last_change_note": nil}},
-	}
-	for _, s := range steps {
-		got := a.call(t, "PUT", path, s.change).want(t, 200)
-		for _, changes := range []fields{s.change, s.more} {
-			for name, value := range changes {
-				want[name] = value
-			}
-		}
-		if diff := cmp.Diff(want, stable(got.object(t))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", s.name, diff)
-		}
-		read := a.call(t, "GET", path, nil).want(t, 200)
-		if diff := cmp.Diff(string(got.body), string(read.body)); diff != "" {
-			t.Errorf("%s: read after update:\n%s", s.name, diff)
-		}
-	}
+	})
 }
 
 // TestProviderNullsOnCreate: null reads as absent.

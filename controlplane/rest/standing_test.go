@@ -19,6 +19,7 @@ type fleet struct {
 	mu      sync.Mutex
 	reports []node.HealthReport
 	silent  []string
+	acks    []node.Ack
 	err     error
 	asked   int
 }
@@ -39,6 +40,8 @@ func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 	}
 	return &f.reports[0], nil
 }
+
+func (f *fleet) Acks(uuid.UUID) []node.Ack { return f.acks }
 
 func (f *fleet) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error { return f.err }
 

@@ -20,8 +20,17 @@ type described struct {
 	id, method, path string
 }
 
-// fill puts an id into the path.
-func (d described) fill(id string) string { return strings.ReplaceAll(d.path, "{id}", id) }
+// fill puts an id into the path. A route's id is its name.
+func (d described) fill(id string) string {
+	if !strings.Contains(d.path, "{id}") {
+		path := strings.ReplaceAll(d.path, "{alias}", id)
+		if path == rulesPath {
+			path += "?policy_id=" + id
+		}
+		return path
+	}
+	return strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
+}
 
 func operations(t *testing.T) (list []described) {
 	t.Helper()
@@ -87,7 +96,17 @@ func (a *api) everything(t *testing.T) foreign {
 	t.Helper()
 	f := foreign{"providers": a.provider(t, "Theirs", "m")}
 	f["model-mappings"] = a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["id"].(string)
+	f["routes"] = a.call(t, "POST", routesPath, routeTo("theirs", onProvider(f["providers"], "m"))).want(t, 200).field(t, "model_alias").(string)
+	f["model-route-groups"] = a.call(t, "POST", groupsPath, fields{"name": "Theirs", "model_aliases": []any{"theirs"}}).want(t, 200).id(t)
+	f["model-access"] = a.call(t, "POST", accessPath, accessPolicy("Theirs")).want(t, 200).id(t)
 	f["api-keys"] = a.call(t, "POST", keysPath, fields{"name": "theirs"}).want(t, 200).id(t)
+	a.call(t, "POST", mappingsPath, fields{"provider_id": f["providers"], "model_alias": "cheap", "upstream_model": "m"}).want(t, 200)
+	a.call(t, "POST", mappingsPath, fields{"provider_id": f["providers"], "model_alias": "strong", "upstream_model": "m"}).want(t, 200)
+	f["routing-policies"] = a.policy(t, "theirs-auto")
+	f["routing-rules"] = a.call(t, "POST", rulesPath+"?policy_id="+f["routing-policies"], routingRule("Theirs")).want(t, 201).id(t)
+	f["rate-limits"] = a.call(t, "POST", limitsPath, rateLimit("Theirs")).want(t, 200).id(t)
+	f["budgets"] = a.call(t, "POST", budgetsPath, budget("Theirs")).want(t, 200).id(t)
+	f["model-pricing"] = a.price(t, with(price("m", 1), fields{"effective_from": farFuture})).id(t)
 	return f
 }
 
@@ -97,13 +116,29 @@ func (f foreign) idFor(path string) string {
 
 // bodies by operation, where one is needed; %s is an id of another organization.
 var matrixBodies = map[string]string{
-	"updateProvider":       `{}`,
-	"updateModelMapping":   `{}`,
-	"updateApiKey":         `{"disabled":true}`,
-	"rotateApiKey":         `{}`,
-	"createModelMapping":   `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
-	"reorderModelMappings": `{"entries":[{"id":"%s","priority":1}]}`,
-	"explainRequest":       `{"model":"m","api_key_id":"%s"}`,
+	"updateProvider":            `{}`,
+	"createRoute":               `{"model_alias":"x","targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
+	"renameRoute":               `{"model_alias":"x"}`,
+	"duplicateRoute":            `{"model_alias":"x"}`,
+	"updateModelMapping":        `{}`,
+	"updateApiKey":              `{"disabled":true}`,
+	"rotateApiKey":              `{}`,
+	"createModelMapping":        `{"provider_id":"%s","model_alias":"x","upstream_model":"m"}`,
+	"reorderModelMappings":      `{"entries":[{"id":"%s","priority":1}]}`,
+	"explainRequest":            `{"model":"m","api_key_id":"%s"}`,
+	"createModelPricing":        `{"model_pattern":"m","input_cost_per_million_tokens":1,"output_cost_per_million_tokens":1,"provider_id":"%s"}`,
+	"updateModelPricing":        `{}`,
+	"updateRoutingPolicy":       `{}`,
+	"updateRoutingRule":         `{}`,
+	"createRoutingRule":         `{"name":"x","description":"d","floor_slot":1}`,
+	"updateRateLimit":           `{"target_provider_id":"%s"}`,
+	"createRateLimit":           `{"name":"x","scope_type":"org","requests_per_minute":1,"target_provider_id":"%s"}`,
+	"updateBudget":              `{}`,
+	"createBudget":              `{"name":"x","scope_type":"org","period":"daily","token_limit":1,"target_provider_id":"%s"}`,
+	"updateModelAccess":         `{}`,
+	"createModelAccess":         `{"name":"x","scope_type":"org","policy_type":"denylist","targets":[{"kind":"route_group","group_id":"%s"}]}`,
+	"updateModelRouteGroup":     `{}`,
+	"addModelRouteGroupMembers": `{"model_aliases":["x"]}`,
 }
 
 // leaks calls every operation that takes an id with the id of another organization
@@ -121,13 +156,17 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 	for _, op := range operations(t) {
 		id := theirs.idFor(op.path)
 		switch op.id {
-		case "createModelMapping":
+		case "listRoutingRules", "createRoutingRule":
+			id = theirs["routing-policies"]
+		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute":
 			id = theirs["providers"]
+		case "createModelAccess":
+			id = theirs["model-route-groups"]
 		case "explainRequest":
 			id = theirs["api-keys"]
 		case "reorderModelMappings":
 		default:
-			if !strings.Contains(op.path, "{id}") {
+			if !strings.Contains(op.path, "{id}") && !strings.Contains(op.path, "{alias}") {
 				continue
 			}
 		}
@@ -148,7 +187,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath} {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, routesPath, pricesPath, limitsPath, budgetsPath, policiesPath} {
 		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}
@@ -162,7 +201,7 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 // that stays green without the wall is no test.
 func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"providers", "model_mappings", "api_keys"} {
+	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing", "rate_limits", "budgets", "routing_policies", "routing_rules"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			a := setupAlone(t)

@@ -23,7 +23,7 @@ const selectMapping = `
 	       m.cooldown_rate_limited_secs, m.cooldown_overloaded_secs,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
 	       m.last_modified_by_user_id, m.last_modified_by_email, m.last_modified_by_name, m.last_modified_at, m.last_change_note, m.revision,
-	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode,
+	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode, p.model_provider,
 	       EXISTS (SELECT FROM model_mappings e
 	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
 	                 AND e.model_alias = m.upstream_model AND e.enabled)
@@ -37,23 +37,39 @@ func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
 		&cooldown.FailureThreshold, &cooldown.WindowSecs, &cooldown.FirstSecs, &cooldown.MaxSecs, &cooldown.RateLimitedSecs, &cooldown.OverloadedSecs,
 		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote, &m.Revision,
 		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled, &p.Health.Status, &p.EnforceHealthCheck,
-		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ModelEnabled)
+		&around.ProviderTimeouts.RequestSecs, &around.ProviderTimeouts.StreamIdleSecs, &around.ProviderBillingMode, &around.ProviderFamily, &around.ModelEnabled)
 	around.ProviderServing = p.Serving()
 	return m, err
 }
 
 func getMapping(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.Mapping, error) {
-	m, err := collectOne(ctx, tx, scanMapping, selectMapping+` WHERE m.id = $1`, id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return m, tenant.MappingNotFound(id)
+	list, err := collectMappings(ctx, tx, selectMapping+` WHERE m.id = $1`, id)
+	switch {
+	case err != nil:
+		return tenant.Mapping{}, err
+	case len(list) == 0:
+		return tenant.Mapping{}, tenant.MappingNotFound(id)
 	}
-	return m, err
+	return list[0], nil
+}
+
+// collectMappings reads mappings with what their use costs.
+func collectMappings(ctx context.Context, tx pgx.Tx, query string, args ...any) ([]tenant.Mapping, error) {
+	list, err := collect(ctx, tx, scanMapping, query, args...)
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	book, err := priceBook(ctx, tx)
+	for i, m := range list {
+		list[i].Around.Pricing = book.For(m.ProviderID, m.Around.ProviderFamily, m.Around.ProviderBillingMode, m.UpstreamModel)
+	}
+	return list, err
 }
 
 // List returns every mapping.
 func (s Mappings) List(ctx context.Context, by tenant.Principal) (list []tenant.Mapping, err error) {
 	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
-		list, err = collect(ctx, tx, scanMapping, selectMapping+` ORDER BY m.id`)
+		list, err = collectMappings(ctx, tx, selectMapping+` ORDER BY m.id`)
 		return err
 	})
 	return list, err
@@ -75,7 +91,7 @@ func (s Mappings) Create(ctx context.Context, by tenant.Principal, provider uuid
 		if err != nil {
 			return err
 		}
-		if err := s.requireServed(ctx, c, provider, cfg.UpstreamModel); err != nil {
+		if err := s.db.requireServed(ctx, c, provider, cfg.UpstreamModel); err != nil {
 			return err
 		}
 		id, err := createMapping(ctx, c, provider, cfg, in)
@@ -102,15 +118,30 @@ func createMapping(ctx context.Context, c *change, provider uuid.UUID, cfg tenan
 		if err != nil {
 			return uuid.Nil, err
 		}
+		if err := requirePrice(ctx, c, provider, enablement.MappingConfig, folded); err != nil {
+			return uuid.Nil, err
+		}
 		return enablement.ID, updateMapping(ctx, c, enablement.ID, folded, in.ChangeNote)
 	}
 	id := newID()
 	return id, insertMapping(ctx, c, id, provider, cfg, in.ChangeNote)
 }
 
+// requireProvider wants a provider of the organization.
+func requireProvider(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	var found bool
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM providers WHERE id = $1)`, id).Scan(&found); err != nil {
+		return err
+	}
+	if !found {
+		return tenant.UnknownProvider(id)
+	}
+	return nil
+}
+
 // requireServed wants a provider of the organization, and one that a node could ask for the
 // model.
-func (s Mappings) requireServed(ctx context.Context, tx pgx.Tx, id uuid.UUID, upstreamModel string) error {
+func (d *DB) requireServed(ctx context.Context, tx pgx.Tx, id uuid.UUID, upstreamModel string) error {
 	p, err := collectOne(ctx, tx, scanProvider, selectProvider+` WHERE p.id = $1`, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return tenant.UnknownProvider(id)
@@ -118,7 +149,7 @@ func (s Mappings) requireServed(ctx context.Context, tx pgx.Tx, id uuid.UUID, up
 	if err != nil {
 		return err
 	}
-	return tenant.OfProvider(s.db.refused(served(p.ProviderConfig), upstreamModel))
+	return tenant.OfProvider(d.refused(served(p.ProviderConfig), upstreamModel))
 }
 
 // findEnablement returns the 1:1 row of a model, or nil.
@@ -134,6 +165,9 @@ func findEnablement(ctx context.Context, tx pgx.Tx, provider uuid.UUID, model st
 }
 
 func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m tenant.MappingConfig, note *string) error {
+	if err := requirePrice(ctx, c, provider, tenant.MappingConfig{}, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
@@ -165,7 +199,7 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 			return err
 		}
 		if next.UpstreamModel != before.UpstreamModel {
-			if err := s.requireServed(ctx, c, before.ProviderID, next.UpstreamModel); err != nil {
+			if err := s.db.requireServed(ctx, c, before.ProviderID, next.UpstreamModel); err != nil {
 				return err
 			}
 		}
@@ -179,8 +213,20 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 				return tenant.ModelNotEnabled(next.UpstreamModel)
 			}
 		}
+		if err := requirePrice(ctx, c, before.ProviderID, before.MappingConfig, next); err != nil {
+			return err
+		}
+		anew, err := darkOf(ctx, c, next.Alias)
+		if err != nil {
+			return err
+		}
 		if err := updateMapping(ctx, c, id, next, patch.ChangeNote); err != nil {
 			return err
+		}
+		if before.OfRoute() && next.Alias != before.Alias {
+			if err := moved(ctx, c, before, next.Alias, len(anew) > 0, patch.ChangeNote); err != nil {
+				return err
+			}
 		}
 		c.changed(id, patch.ChangeNote)
 		m, err = getMapping(ctx, c, id)
@@ -221,7 +267,10 @@ func (s Mappings) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID)
 			return err
 		}
 		c.changed(id, nil)
-		return nil
+		if !before.OfRoute() {
+			return nil
+		}
+		return forgetDark(ctx, c, before.Alias)
 	})
 }
 
@@ -247,7 +296,7 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		if missing, ok := firstMissing(ids, found); ok {
 			return tenant.MappingNotFound(missing)
 		}
-		c.changedMany()
+		c.changedMany(nil)
 		return nil
 	})
 }

@@ -106,3 +106,18 @@ func (d *DB) ServiceAccount(ctx context.Context, clientID string) (tenant.Servic
 	copy(a.SecretHash[:], hash)
 	return a, err == nil, err
 }
+
+// ConfigVersion is an organization's configuration as it is stored, and published.
+type ConfigVersion struct {
+	Epoch     int64
+	Version   int64 // the newest
+	Published int64 // the last that was sent to the nodes
+}
+
+// ConfigVersion returns the version of the caller's configuration.
+func (d *DB) ConfigVersion(ctx context.Context, by tenant.Principal) (v ConfigVersion, err error) {
+	err = d.read(ctx, by, tenant.GetConfigStatus, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT epoch, version, published_version FROM org_config`).Scan(&v.Epoch, &v.Version, &v.Published)
+	})
+	return v, err
+}

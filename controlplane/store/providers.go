@@ -117,7 +117,7 @@ func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []s
 			return tenant.InModels(err)
 		}
 		if err := insertMapping(ctx, c, newID(), provider, m, nil); err != nil {
-			return err
+			return tenant.InModels(err)
 		}
 	}
 	return nil
@@ -198,11 +198,15 @@ func (s Providers) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err := c.matches(before.Revision); err != nil {
 			return err
 		}
+		routes, err := collect(ctx, c, pgx.RowTo[string], `SELECT DISTINCT m.model_alias FROM model_mappings m`+ofRoute+` AND m.provider_id = $1`, id)
+		if err != nil {
+			return err
+		}
 		if _, err := c.Exec(ctx, `DELETE FROM providers WHERE id = $1`, id); err != nil {
 			return err
 		}
 		c.changed(id, nil)
-		return nil
+		return forgetDark(ctx, c, routes...)
 	})
 }
 
@@ -212,7 +216,7 @@ func (s Providers) Mappings(ctx context.Context, by tenant.Principal, id uuid.UU
 		if _, err := getProvider(ctx, tx, id); err != nil {
 			return err
 		}
-		list, err = collect(ctx, tx, scanMapping, selectMapping+` WHERE m.provider_id = $1 ORDER BY m.id`, id)
+		list, err = collectMappings(ctx, tx, selectMapping+` WHERE m.provider_id = $1 ORDER BY m.id`, id)
 		return err
 	})
 	return list, err

@@ -30,6 +30,9 @@ func (d *DB) Snapshot(ctx context.Context, org uuid.UUID) (*node.Snapshot, error
 		if s.Mappings, err = snapshotMappings(ctx, tx); err != nil {
 			return err
 		}
+		if err := snapshotAccess(ctx, tx, s); err != nil {
+			return err
+		}
 		s.Keys, err = snapshotKeys(ctx, tx)
 		return err
 	})
@@ -126,7 +129,7 @@ func snapshotKeys(ctx context.Context, tx pgx.Tx) ([]node.Key, error) {
 func (k storedKey) entry(hash []byte, expires *time.Time) node.Key {
 	e := node.Key{ID: k.ID, Hash: node.Hash(hash), Name: k.Name, Kind: k.Kind, UserID: k.UserID, Disabled: k.DisabledAt != nil}
 	if k.GroupName != nil {
-		e.GroupName = *k.GroupName
+		e.GroupName, e.Groups = *k.GroupName, []string{*k.GroupName}
 	}
 	if expires != nil {
 		utc := expires.UTC()

@@ -63,7 +63,7 @@ func (c *change) changed(resource uuid.UUID, note *string) {
 }
 
 // changedMany is for an operation over several resources.
-func (c *change) changedMany() { c.event = &auditEvent{} }
+func (c *change) changedMany(note *string) { c.event = &auditEvent{note: note} }
 
 // write runs work for a principal that may perform op. Its first statement raises
 // the organization's version: the row lock puts concurrent writers in line, so the
@@ -118,6 +118,18 @@ func explain(err error) error {
 		return tenant.ProviderNameTaken()
 	case "model_mappings_target":
 		return tenant.MappingExists()
+	case "routing_policies_alias":
+		return tenant.RoutingPolicyExists()
+	case "routing_rules_name":
+		return tenant.RoutingRuleExists()
+	case "rate_limits_aim":
+		return tenant.RateLimitExists()
+	case "budgets_aim":
+		return tenant.BudgetExists()
+	case "model_pricing_instant":
+		return tenant.PriceInstantTaken()
+	case "model_route_groups_name":
+		return tenant.RouteGroupNameTaken()
 	case "organizations_name":
 		return tenant.Conflict("name", "An organization with this name already exists.")
 	}

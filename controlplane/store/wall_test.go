@@ -98,6 +98,31 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 	if _, _, err := db.Store.CreateServiceAccount(t.Context(), admin.OrganizationID, "terraform", tenant.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
+	policy, err := db.Store.RoutingPolicies().Create(t.Context(), admin, newRoutingPolicy("auto", "P/m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.Store.RoutingRules().Create(t.Context(), admin, policy.ID, newRoutingRule("R")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.RateLimits().Create(t.Context(), admin, newRateLimit("L")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.Budgets().Create(t.Context(), admin, newBudget("B")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.Prices().Create(t.Context(), admin, newPrice("m", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.RouteGroups().Create(t.Context(), admin, tenant.RouteGroupPatch{Name: ptr("G"), Aliases: &[]string{"m"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.AccessPolicies().Create(t.Context(), admin, newAccess("A")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Store.Governance().Update(t.Context(), admin, tenant.GovernancePatch{}); err != nil {
+		t.Fatal(err)
+	}
 	caller := admin
 	caller.IdempotencyKey = "k"
 	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32)); err != nil {

@@ -62,17 +62,3 @@ func (b Billing) validate() error {
 	}
 	return nil
 }
-
-// Sources of a mapping's price.
-const (
-	PricingNone       = "none"
-	PricingNotMetered = "not_metered"
-)
-
-// PricingSource is where the mapping's price comes from. Nothing has a price yet.
-func (m Mapping) PricingSource() string {
-	if m.Around.ProviderBillingMode == BillingNotMetered {
-		return PricingNotMetered
-	}
-	return PricingNone
-}

@@ -76,6 +76,28 @@ func MappingNotFound(id uuid.UUID) error { return notFound("model mapping", id) 
 // APIKeyNotFound is like ProviderNotFound.
 func APIKeyNotFound(id uuid.UUID) error { return notFound("api key", id) }
 
+// PriceNotFound is for a version of a price, like ProviderNotFound.
+func PriceNotFound(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Message: fmt.Sprintf("pricing version %s not found in this org", id)}
+}
+
+// PriceInstantTaken is for a second version of a rule at the same instant.
+func PriceInstantTaken() error {
+	return &Error{Kind: KindConflict, Code: "instant_taken", Param: "effective_from", Message: "A version of this price already takes effect at this instant."}
+}
+
+// PriceRequired is for an enabled target without a price, where the organization demands
+// one.
+func PriceRequired(upstream string) error {
+	return &Error{Kind: KindInvalid, Code: "price_required", Param: "upstream_model", Message: "'" + upstream +
+		"' has no price on this provider, and the organization requires one: add it under model pricing, or leave the row disabled"}
+}
+
+// UnknownPriceDefault is for a shipped price that a body refers to.
+func UnknownPriceDefault(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Param: "ids", Message: fmt.Sprintf("pricing default %s not found", id)}
+}
+
 func notFound(what string, id uuid.UUID) error {
 	return &Error{Kind: KindNotFound, Message: fmt.Sprintf("%s {id: %s} not found", what, id)}
 }

@@ -49,8 +49,11 @@ type Surroundings struct {
 	ProviderEnabled  bool
 	ProviderServing  bool // Provider.Serving
 	ProviderTimeouts Timeouts
+	ProviderFamily   string
 	// ProviderBillingMode is the provider's Billing.Mode.
 	ProviderBillingMode string
+	// Pricing is the price of the upstream model on the provider.
+	Pricing Pricing
 	// ModelEnabled is whether the model's 1:1 enablement exists and is enabled.
 	ModelEnabled bool
 }
@@ -79,6 +82,10 @@ type Priority struct {
 // Enablement reports whether the mapping is 1:1: it enables the model on its
 // provider, instead of routing a name to it.
 func (c MappingConfig) Enablement() bool { return c.Alias == c.UpstreamModel }
+
+// OfRoute reports whether the mapping is a target of the route of its alias: an enablement
+// that its alias alone does not name is none.
+func (c MappingConfig) OfRoute() bool { return !c.Enablement() || c.BareAlias }
 
 // NewMapping validates a new mapping and fills in the defaults.
 func NewMapping(p MappingPatch) (MappingConfig, error) {

@@ -103,12 +103,76 @@ const (
 	DeleteModelMapping   Operation = "deleteModelMapping"
 	ReorderModelMappings Operation = "reorderModelMappings"
 
+	ListModelAccess   Operation = "listModelAccess"
+	CreateModelAccess Operation = "createModelAccess"
+	GetModelAccess    Operation = "getModelAccess"
+	UpdateModelAccess Operation = "updateModelAccess"
+	DeleteModelAccess Operation = "deleteModelAccess"
+
+	ListModelRouteGroups        Operation = "listModelRouteGroups"
+	CreateModelRouteGroup       Operation = "createModelRouteGroup"
+	GetModelRouteGroup          Operation = "getModelRouteGroup"
+	UpdateModelRouteGroup       Operation = "updateModelRouteGroup"
+	DeleteModelRouteGroup       Operation = "deleteModelRouteGroup"
+	AddModelRouteGroupMembers   Operation = "addModelRouteGroupMembers"
+	RemoveModelRouteGroupMember Operation = "removeModelRouteGroupMember"
+
+	ListRoutes     Operation = "listRoutes"
+	CreateRoute    Operation = "createRoute"
+	GetRoute       Operation = "getRoute"
+	RenameRoute    Operation = "renameRoute"
+	DuplicateRoute Operation = "duplicateRoute"
+	DeleteRoute    Operation = "deleteRoute"
+
+	GetGovernanceConfig    Operation = "getGovernanceConfig"
+	UpdateGovernanceConfig Operation = "updateGovernanceConfig"
+
 	ListAPIKeys  Operation = "listApiKeys"
 	CreateAPIKey Operation = "createApiKey"
 	GetAPIKey    Operation = "getApiKey"
 	UpdateAPIKey Operation = "updateApiKey"
 	RevokeAPIKey Operation = "revokeApiKey"
 	RotateAPIKey Operation = "rotateApiKey"
+
+	ListModelPricing           Operation = "listModelPricing"
+	CreateModelPricing         Operation = "createModelPricing"
+	UpdateModelPricing         Operation = "updateModelPricing"
+	DeleteModelPricing         Operation = "deleteModelPricing"
+	RestoreModelPricing        Operation = "restoreModelPricing"
+	GetModelPricingVersion     Operation = "getModelPricingVersion"
+	ListModelPricingHistory    Operation = "listModelPricingHistory"
+	ListArchivedModelPricing   Operation = "listArchivedModelPricing"
+	ListModelPricingDefaults   Operation = "listModelPricingDefaults"
+	ImportModelPricingDefaults Operation = "importModelPricingDefaults"
+	SyncModelPricingDefaults   Operation = "syncModelPricingDefaults"
+
+	ListRateLimits      Operation = "listRateLimits"
+	CreateRateLimit     Operation = "createRateLimit"
+	GetRateLimit        Operation = "getRateLimit"
+	UpdateRateLimit     Operation = "updateRateLimit"
+	DeleteRateLimit     Operation = "deleteRateLimit"
+	ListRateLimitStatus Operation = "listRateLimitStatus"
+
+	ListBudgets      Operation = "listBudgets"
+	CreateBudget     Operation = "createBudget"
+	GetBudget        Operation = "getBudget"
+	UpdateBudget     Operation = "updateBudget"
+	DeleteBudget     Operation = "deleteBudget"
+	ListBudgetStatus Operation = "listBudgetStatus"
+
+	ListRoutingPolicies Operation = "listRoutingPolicies"
+	CreateRoutingPolicy Operation = "createRoutingPolicy"
+	GetRoutingPolicy    Operation = "getRoutingPolicy"
+	UpdateRoutingPolicy Operation = "updateRoutingPolicy"
+	DeleteRoutingPolicy Operation = "deleteRoutingPolicy"
+
+	ListRoutingRules  Operation = "listRoutingRules"
+	CreateRoutingRule Operation = "createRoutingRule"
+	GetRoutingRule    Operation = "getRoutingRule"
+	UpdateRoutingRule Operation = "updateRoutingRule"
+	DeleteRoutingRule Operation = "deleteRoutingRule"
+
+	GetConfigStatus Operation = "getConfigStatus"
 
 	ListAuditEvents Operation = "listAuditEvents"
 
@@ -136,12 +200,76 @@ var permissions = map[Operation]Role{
 	DeleteModelMapping:   RoleAdmin,
 	ReorderModelMappings: RoleAdmin,
 
+	ListModelAccess:   RoleAdmin,
+	CreateModelAccess: RoleAdmin,
+	GetModelAccess:    RoleAdmin,
+	UpdateModelAccess: RoleAdmin,
+	DeleteModelAccess: RoleAdmin,
+
+	ListModelRouteGroups:        RoleAdmin,
+	CreateModelRouteGroup:       RoleAdmin,
+	GetModelRouteGroup:          RoleAdmin,
+	UpdateModelRouteGroup:       RoleAdmin,
+	DeleteModelRouteGroup:       RoleAdmin,
+	AddModelRouteGroupMembers:   RoleAdmin,
+	RemoveModelRouteGroupMember: RoleAdmin,
+
+	ListRoutes:     RoleAdmin,
+	CreateRoute:    RoleAdmin,
+	GetRoute:       RoleAdmin,
+	RenameRoute:    RoleAdmin,
+	DuplicateRoute: RoleAdmin,
+	DeleteRoute:    RoleAdmin,
+
+	GetGovernanceConfig:    RoleAdmin,
+	UpdateGovernanceConfig: RoleAdmin,
+
 	ListAPIKeys:  RoleAdmin,
 	CreateAPIKey: RoleAdmin,
 	GetAPIKey:    RoleAdmin,
 	UpdateAPIKey: RoleAdmin,
 	RevokeAPIKey: RoleAdmin,
 	RotateAPIKey: RoleAdmin,
+
+	ListModelPricing:           RoleAdmin,
+	CreateModelPricing:         RoleAdmin,
+	UpdateModelPricing:         RoleAdmin,
+	DeleteModelPricing:         RoleAdmin,
+	RestoreModelPricing:        RoleAdmin,
+	GetModelPricingVersion:     RoleAdmin,
+	ListModelPricingHistory:    RoleAdmin,
+	ListArchivedModelPricing:   RoleAdmin,
+	ListModelPricingDefaults:   RoleAdmin,
+	ImportModelPricingDefaults: RoleAdmin,
+	SyncModelPricingDefaults:   RoleAdmin,
+
+	ListRateLimits:      RoleAdmin,
+	CreateRateLimit:     RoleAdmin,
+	GetRateLimit:        RoleAdmin,
+	UpdateRateLimit:     RoleAdmin,
+	DeleteRateLimit:     RoleAdmin,
+	ListRateLimitStatus: RoleAdmin,
+
+	ListBudgets:      RoleAdmin,
+	CreateBudget:     RoleAdmin,
+	GetBudget:        RoleAdmin,
+	UpdateBudget:     RoleAdmin,
+	DeleteBudget:     RoleAdmin,
+	ListBudgetStatus: RoleAdmin,
+
+	ListRoutingPolicies: RoleAdmin,
+	CreateRoutingPolicy: RoleAdmin,
+	GetRoutingPolicy:    RoleAdmin,
+	UpdateRoutingPolicy: RoleAdmin,
+	DeleteRoutingPolicy: RoleAdmin,
+
+	ListRoutingRules:  RoleAdmin,
+	CreateRoutingRule: RoleAdmin,
+	GetRoutingRule:    RoleAdmin,
+	UpdateRoutingRule: RoleAdmin,
+	DeleteRoutingRule: RoleAdmin,
+
+	GetConfigStatus: RoleAdmin,
 
 	ListAuditEvents: RoleAdmin,
 

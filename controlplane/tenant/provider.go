@@ -322,6 +322,7 @@ func (c ProviderConfig) Host() string {
 
 // AddressName is the provider's name as "<provider>/<model>" is compared: without
 // case, a space like a dash. Two providers of an organization never share it.
-func (c ProviderConfig) AddressName() string {
-	return strings.ReplaceAll(strings.ToLower(c.Name), " ", "-")
-}
+func (c ProviderConfig) AddressName() string { return AddressName(c.Name) }
+
+// AddressName is any spelling of a provider's name as it is compared.
+func AddressName(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }

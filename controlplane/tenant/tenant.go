@@ -126,6 +126,13 @@ func ValidateName(field, name string) error {
 	return nil
 }
 
+func optionalName(field string, name *string) error {
+	if name == nil {
+		return nil
+	}
+	return ValidateName(field, *name)
+}
+
 // oneOf refuses a value that is not in a list of at least two.
 func oneOf(field, value string, allowed []string) error {
 	if !slices.Contains(allowed, value) {

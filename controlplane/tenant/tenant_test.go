@@ -33,6 +33,7 @@ func TestImports(t *testing.T) {
 		"maps": "text", "net/netip": "an address is told from a name", "net/url": "base URLs are parsed, never dialed", "regexp": "the forms of names", "slices": "text",
 		"strconv": "text", "strings": "text", "time": "the type; now comes in",
 		"unicode": "text", "unicode/utf8": "text", "github.com/google/uuid": "ids",
+		"embed": "the shipped prices, which the compiler reads",
 		"github.com/spillway-gateway/spillway/api/node": "the limits and forms that both planes share",
 	}
 	files, err := filepath.Glob("*.go")

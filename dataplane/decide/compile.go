@@ -26,6 +26,7 @@ type Org struct {
 	routes map[string]*Route
 	keys   map[node.Hash]*Key
 	models []Model
+	anyKey *Access // of a key that is nobody's
 }
 
 // Key is a gateway key's owner and limits.
@@ -34,6 +35,7 @@ type Key struct {
 	Name      string
 	UserID    *uuid.UUID
 	GroupName string
+	Access    *Access // what it may call
 	Disabled  bool
 	ExpiresAt time.Time // zero: never
 }
@@ -50,7 +52,7 @@ type Route struct {
 	// Direct is set where Name is the address of one provider's model,
 	// "<provider>/<upstream model>".
 	Direct  bool
-	Targets []*Target
+	Targets []*Target // at least one
 }
 
 // Target is one provider model of a route.
@@ -126,29 +128,49 @@ type Provider struct {
 	Attached atomic.Value
 }
 
+// Defect is what is wrong with a snapshot.
+type Defect struct {
+	Where string // the entry, such as providers[2]; empty: the snapshot itself
+	Field string // of the entry, as the admin API names it
+	What  string
+}
+
+func (d *Defect) Error() string {
+	text := d.Field + ": " + d.What
+	if d.Where != "" {
+		text = d.Where + ": " + text
+	}
+	return text
+}
+
 // Compile turns a snapshot into what requests read. Health records come from board,
-// so that they outlive a configuration. The error names the entry that is wrong;
-// a snapshot that does not compile must not replace one that did.
+// so that they outlive a configuration. The error is a *Defect, which names the entry
+// that is wrong; a snapshot that does not compile must not replace one that did.
 func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 	c := compiler{snapshot: s, board: board, providers: map[uuid.UUID]*compiledProvider{}, enabled: map[providerModel]bool{}}
 	for i := range s.Providers {
 		if err := c.provider(&s.Providers[i]); err != nil {
-			return nil, fmt.Errorf("providers[%d]: %w", i, err)
+			return nil, &Defect{fmt.Sprintf("providers[%d]", i), "base_url", err.Error()}
 		}
 	}
 	for i := range s.Mappings {
 		m := &s.Mappings[i]
 		if c.providers[m.ProviderID] == nil {
-			return nil, fmt.Errorf("mappings[%d]: provider %s is not in the snapshot", i, m.ProviderID)
+			return nil, &Defect{fmt.Sprintf("mappings[%d]", i), "provider_id", fmt.Sprintf("provider %s is not in the snapshot", m.ProviderID)}
 		}
 		if m.Alias == m.UpstreamModel && m.Enabled {
 			c.enabled[providerModel{m.ProviderID, m.UpstreamModel}] = true
 		}
 	}
-	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: map[node.Hash]*Key{}}
+	access, err := compileAccess(s)
+	if err != nil {
+		return nil, err
+	}
+	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: make(map[node.Hash]*Key, len(s.Keys)),
+		anyKey: access.of(&node.Key{})}
 	for i := range s.Keys {
 		k := &s.Keys[i]
-		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Disabled: k.Disabled}
+		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Access: access.of(k), Disabled: k.Disabled}
 		if k.ExpiresAt != nil {
 			key.ExpiresAt = *k.ExpiresAt
 		}
@@ -338,6 +360,3 @@ func (o *Org) Resolve(model string) *Route {
 	}
 	return nil
 }
-
-// Models lists what a caller may put in "model", by name.
-func (o *Org) Models() []Model { return o.models }

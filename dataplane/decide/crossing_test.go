@@ -95,7 +95,7 @@ func TestCannotTranslate(t *testing.T) {
 		if c.prepare != nil {
 			c.prepare(r)
 		}
-		run := NewRun(r, llm.Responses, 1, Own{})
+		run := NewRun(r, llm.Responses, 1, Own{}, nil)
 		target, admission, _ := run.Next(now)
 		admission.Release()
 		run.Refuse(target, cannot)

@@ -10,9 +10,10 @@ package decide
 // error's attempt list and the admin API show the same words.
 type Reason string
 
-// Reasons a target is skipped. The first seven are not failures and end only
-// when the configuration changes, the eighth only when the request does.
+// Reasons a target is skipped. The first eight are not failures and end only when
+// the configuration changes, the next three only when the request does.
 const (
+	NotAllowed            Reason = "access_denied" // the caller may not use it
 	TargetDisabled        Reason = "target_disabled"
 	ProviderDisabled      Reason = "provider_disabled"
 	ProviderModelDisabled Reason = "provider_model_disabled"
@@ -37,7 +38,7 @@ const (
 // waiting will make the target serve.
 func (r Reason) configured() bool {
 	switch r {
-	case TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, AmbientForbidden, WrongDialect, CannotTranslate, OtherEmbeddingModel:
+	case NotAllowed, TargetDisabled, ProviderDisabled, ProviderModelDisabled, ProviderNotServing, NotSupported, AmbientForbidden, WrongDialect, CannotTranslate, OtherEmbeddingModel:
 		return true
 	}
 	return false

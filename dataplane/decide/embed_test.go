@@ -45,7 +45,7 @@ func TestEmbeddingsStayWithOneModel(t *testing.T) {
 				target.Provider.Endpoints = takes(llm.Chat, llm.Embeddings)
 			}
 			c.prepare(r)
-			run := NewRun(r, llm.Embeddings, 1, Own{})
+			run := NewRun(r, llm.Embeddings, 1, Own{}, nil)
 			for {
 				target, _, ok := run.Next(now)
 				if !ok {

@@ -119,10 +119,10 @@ func (o Own) For(t *Target) string {
 func baseOf(p *node.Provider) (*url.URL, error) {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("base_url: %w", err)
+		return nil, err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("base_url: %q is not an absolute http or https address", p.BaseURL)
+		return nil, fmt.Errorf("%q is not an absolute http or https address", p.BaseURL)
 	}
 	if p.Family == "bedrock" {
 		u = bedrockBase(u)

@@ -170,7 +170,7 @@ func TestForeignCredentialCountsAsNone(t *testing.T) {
 			r := route(2)
 			r.Targets[0].Provider.Auth, r.Targets[0].board = c.auth, NewBoard()
 			r.Targets[1].Provider.Auth = BearerAuth
-			run := NewRun(r, llm.Chat, 1, c.own)
+			run := NewRun(r, llm.Chat, 1, c.own, nil)
 			target, _, ok := run.Next(now)
 			if ok != c.tried || ok && target.Position != 1 {
 				t.Fatalf("tried %v, want %v", ok, c.tried)
@@ -233,7 +233,7 @@ func TestAmbientIsTheOperatorsToAllow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := NewRun(org.Resolve("p/m"), llm.Chat, 1, Own{})
+			run := NewRun(org.Resolve("p/m"), llm.Chat, 1, Own{}, nil)
 			if _, _, ok := run.Next(now); ok != allowed {
 				t.Errorf("%s, allowed %t: tried %t", auth, allowed, ok)
 			}

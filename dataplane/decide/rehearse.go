@@ -32,7 +32,8 @@ type Question struct {
 	Stream  bool // the caller asks for a stream
 	// Own is whether the caller brings a credential of its own: of the vendor of the
 	// first passthrough target that takes the dialect.
-	Own bool
+	Own    bool
+	Access *Access // what the caller may use
 	// Body is the request's body; nil: one that every dialect has words for.
 	Body []byte
 	Now  time.Time
@@ -92,7 +93,7 @@ func (q *Question) own(route *Route) Own {
 // board's records stay as they are. Time passes only by waits and timeouts. Of chances
 // the request has the best: a target whose traffic is still returning takes it.
 func Rehearse(route *Route, q Question) Rehearsal {
-	run := NewRun(route, q.Dialect, 0, q.own(route))
+	run := NewRun(route, q.Dialect, 0, q.own(route), q.Access)
 	out := Rehearsal{Ended: NextTarget}
 	for {
 		seen := len(run.Attempts)

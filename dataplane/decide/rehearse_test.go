@@ -34,7 +34,7 @@ func TestAfter(t *testing.T) {
 	} {
 		r := route(1)
 		r.Targets[0].RetryOn429 = 1
-		run := NewRun(r, llm.Chat, 1, Own{})
+		run := NewRun(r, llm.Chat, 1, Own{}, nil)
 		target, _, _ := run.Next(now)
 		if got, _ := run.After(target, Classify(c.evidence)); got != c.want {
 			t.Errorf("%s: got turn %d, want %d", name, got, c.want)
@@ -47,7 +47,7 @@ func TestAfter(t *testing.T) {
 func TestAfterRefusedThoughts(t *testing.T) {
 	t.Parallel()
 	refused := Evidence{Phase: Answered, Status: 400, Body: []byte(`{"error":{"code":"invalid_encrypted_content"}}`)}
-	run := NewRun(route(2), llm.Chat, 1, Own{})
+	run := NewRun(route(2), llm.Chat, 1, Own{}, nil)
 	for range 2 {
 		target, _, _ := run.Next(now)
 		for try, want := range []Turn{TryBare, PassedOn, PassedOn} {
@@ -56,7 +56,7 @@ func TestAfterRefusedThoughts(t *testing.T) {
 			}
 		}
 	}
-	run = NewRun(route(1), llm.Chat, 1, Own{})
+	run = NewRun(route(1), llm.Chat, 1, Own{}, nil)
 	target, _, _ := run.Next(now)
 	refused.Phase, refused.Cause = Committed, ErrorInside
 	if got, _ := run.After(target, Classify(refused)); got != Broke {

@@ -41,6 +41,7 @@ type Run struct {
 	dialect  llm.Dialect
 	seed     uint64           // derived from the request; the only source of chance
 	own      Own              // the caller's own credential
+	access   *Access          // what the caller may use
 	cannot   *llm.CannotError // why the first target that could not be asked could not
 	missing  Vendor           // of a passthrough target that was reached without one of its own
 	embeds   string           // the only upstream model that may answer, for embeddings
@@ -52,11 +53,12 @@ type Run struct {
 	Attempts []Attempt
 }
 
-// NewRun starts at the first target. own is the caller's own upstream credential.
-func NewRun(route *Route, dialect llm.Dialect, seed uint64, own Own) Run {
-	r := Run{route: route, dialect: dialect, seed: seed, own: own}
+// NewRun starts at the first target. own is the caller's own upstream credential, access
+// what the caller may use.
+func NewRun(route *Route, dialect llm.Dialect, seed uint64, own Own, access *Access) Run {
+	r := Run{route: route, dialect: dialect, seed: seed, own: own, access: access}
 	if dialect == llm.Embeddings {
-		r.embeds = route.embeds()
+		r.embeds = route.embeds(access)
 	}
 	return r
 }
@@ -183,7 +185,12 @@ func ownReason(h *Health) Reason {
 	return CredentialCooling
 }
 
+// unfit is why the target is not for this request, whatever its health. What the caller
+// may not use comes first: how it stands is none of the caller's business.
 func (r *Run) unfit(t *Target) Reason {
+	if !r.access.allows(r.route, t) {
+		return NotAllowed
+	}
 	if t.Unservable != "" {
 		return t.Unservable
 	}
@@ -210,6 +217,9 @@ func (r *Run) skipped(t *Target, reason Reason, wait time.Duration) {
 		a.Message = string(h.Reason())
 	case AmbientForbidden:
 		a.Message = "the operator does not let organizations use the nodes' own cloud identity"
+	case NotAllowed:
+		by, _ := r.access.Denies(r.route, t)
+		a.Message = by.String()
 	}
 	r.Attempts = append(r.Attempts, a)
 }

@@ -41,7 +41,7 @@ func verdict(status int) Verdict {
 
 // walk runs the route against one status per target; 0 is cooling down.
 func walk(r *Route, statuses ...int) (*Run, []int) {
-	run := NewRun(r, llm.Chat, 1, Own{})
+	run := NewRun(r, llm.Chat, 1, Own{}, nil)
 	var asked []int
 	for {
 		t, _, ok := run.Next(now)
@@ -138,7 +138,7 @@ func TestReturningTargetsAreAskedLast(t *testing.T) {
 		}
 	}
 	walk := func(r *Route, seed uint64) (asked []int, run Run) {
-		run = NewRun(r, llm.Chat, seed, Own{})
+		run = NewRun(r, llm.Chat, seed, Own{}, nil)
 		for {
 			target, _, ok := run.Next(now)
 			if !ok {
@@ -179,11 +179,11 @@ func TestAnOwnCredentialReturnsAtOnce(t *testing.T) {
 	for range 3 {
 		c.Fold(own(-1, node.HealthProbeOK))
 	}
-	run := NewRun(r, llm.Chat, 9<<60, Own{Vendor: ClaudeOAuth.Vendor(), Hash: "h"})
+	run := NewRun(r, llm.Chat, 9<<60, Own{Vendor: ClaudeOAuth.Vendor(), Hash: "h"}, nil)
 	if _, _, ok := run.Next(now); !ok || run.Attempts != nil || len(run.later) != 0 {
 		t.Errorf("%+v", run)
 	}
-	run = NewRun(r, llm.Chat, 9<<60, Own{Vendor: ClaudeOAuth.Vendor(), Hash: "h"})
+	run = NewRun(r, llm.Chat, 9<<60, Own{Vendor: ClaudeOAuth.Vendor(), Hash: "h"}, nil)
 	run.at = 0
 	if got := run.admit(target, now, 0.99); !got.OK {
 		t.Errorf("%+v", got)
@@ -207,7 +207,7 @@ func TestRetryWaits(t *testing.T) {
 			r := route(1)
 			r.Targets[0].RetryOn429, r.Targets[0].RetryMaxWait = 2, c.maxWait
 			for seed := range uint64(50) {
-				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, Own{})
+				run := NewRun(r, llm.Chat, seed*0x9e3779b97f4a7c15, Own{}, nil)
 				target, _, _ := run.Next(now)
 				for range 2 {
 					wait, again := run.Retry(target, c.verdict)
@@ -246,7 +246,7 @@ func TestWhatWaitedIsNotSentToACoolingTarget(t *testing.T) {
 			target := r.Targets[0]
 			target.board = NewBoard()
 			target.Provider.Auth, target.Provider.Endpoints = ClaudeOAuth, takes(llm.Messages)
-			run := NewRun(r, llm.Messages, 1, Own{Claude, "caller"})
+			run := NewRun(r, llm.Messages, 1, Own{Claude, "caller"}, nil)
 			if _, _, ok := run.Next(at(0)); !ok || run.Cooling(target, at(0)) {
 				t.Fatal("nothing has happened yet")
 			}
@@ -286,7 +286,7 @@ func passthrough() (*Route, *Target) {
 func TestAPassthroughTargetNeedsTheCallersCredential(t *testing.T) {
 	t.Parallel()
 	r, _ := passthrough()
-	run := NewRun(r, llm.Messages, 1, Own{})
+	run := NewRun(r, llm.Messages, 1, Own{}, nil)
 	if target, _, ok := run.Next(at(0)); ok {
 		t.Fatalf("target %d was to be asked", target.Position)
 	}
@@ -300,7 +300,7 @@ func TestACallersOwnCooldownIsTheCallers(t *testing.T) {
 	t.Parallel()
 	r, first := passthrough()
 	first.OwnCell("me", at(0)).Own(own(0, node.HealthRateLimited))
-	mine, others := NewRun(r, llm.Messages, 1, Own{Claude, "me"}), NewRun(r, llm.Messages, 1, Own{Claude, "another"})
+	mine, others := NewRun(r, llm.Messages, 1, Own{Claude, "me"}, nil), NewRun(r, llm.Messages, 1, Own{Claude, "another"}, nil)
 	if target, _, ok := mine.Next(at(1)); !ok || target.Position != 2 || mine.Attempts[0].Reason != string(CredentialCooling) {
 		t.Errorf("got %+v", mine.Attempts)
 	}
@@ -315,14 +315,14 @@ func TestARefusedProbeKeepsNoSlot(t *testing.T) {
 	r, first := passthrough()
 	mine := first.OwnCell("me", at(0))
 	mine.Own(own(0, node.HealthRateLimited))
-	run := NewRun(r, llm.Messages, 1, Own{Claude, "me"})
+	run := NewRun(r, llm.Messages, 1, Own{Claude, "me"}, nil)
 	_, a, _ := run.Next(at(31))
 	if a.Own == nil || !a.Own.Probe() || a.Probe() || !a.Probing() || mine.probes != 1 {
 		t.Fatalf("a probe of the caller's own record: got %+v, %d counted", a, mine.probes)
 	}
 	a.Release()
 	first.Health.Cell.Own(own(31, node.HealthRateLimited))
-	run = NewRun(r, llm.Messages, 1, Own{Claude, "me"})
+	run = NewRun(r, llm.Messages, 1, Own{Claude, "me"}, nil)
 	if target, _, ok := run.Next(at(32)); !ok || target.Position != 2 || mine.probes != 0 {
 		t.Errorf("%d slots of the caller's own record are counted", mine.probes)
 	}
@@ -339,7 +339,7 @@ func TestRunProperties(t *testing.T) {
 				target.Health.Cell.Own(own(0, node.HealthUsageLimit))
 			}
 		}
-		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), Own{})
+		run := NewRun(r, llm.Chat, rapid.Uint64().Draw(t, "seed"), Own{}, nil)
 		last := 0
 		for {
 			target, admission, ok := run.Next(now)

@@ -22,12 +22,6 @@ type owner struct {
 	key *Key
 }
 
-// Caller is who a gateway key belongs to.
-type Caller struct {
-	Org *Org
-	Key *Key
-}
-
 // Org returns an organization's configuration, or nil.
 func (t *Table) Org(id uuid.UUID) *Org { return t.orgs.get(id) }
 

@@ -39,7 +39,7 @@ func TestWouldIsWhatNextFinds(t *testing.T) {
 			own = Own{Vendor: Claude, Hash: "h"}
 		}
 		seed := rapid.Uint64().Draw(t, "seed") * 0x9e3779b97f4a7c15 // else most are small: a chance of nearly 0
-		asked := NewRun(r, llm.Chat, seed, own)
+		asked := NewRun(r, llm.Chat, seed, own, nil)
 		would := asked.Would(at)
 		if len(asked.Attempts) != 0 || asked.at != 0 {
 			t.Fatalf("a question left a trace: %+v", asked.Attempts)
@@ -49,7 +49,7 @@ func TestWouldIsWhatNextFinds(t *testing.T) {
 				t.Fatal("a question took a probe's slot")
 			}
 		}
-		run := NewRun(r, llm.Chat, seed, own)
+		run := NewRun(r, llm.Chat, seed, own, nil)
 		next, admission, ok := run.Next(at)
 		if ok {
 			admission.Release()

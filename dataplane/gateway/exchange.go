@@ -192,9 +192,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
-func (x *exchange) begin(route *decide.Route) {
+func (x *exchange) begin(route *decide.Route, access *decide.Access) {
 	x.route = route
-	x.run = decide.NewRun(route, x.dialect, x.seed, x.own)
+	x.run = decide.NewRun(route, x.dialect, x.seed, x.own, access)
 	x.set(headerCount, strconv.Itoa(len(route.Targets)))
 }
 

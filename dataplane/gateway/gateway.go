@@ -206,15 +206,15 @@ func (h *Handler) receive(x *exchange) bool {
 		x.refuse(refusal)
 		return false
 	}
-	route := caller.Org.Resolve(x.control.Model)
-	if route == nil {
-		x.refuse(decide.UnknownModel(x.control.Model))
+	route, refusal := caller.Route(x.control.Model, x.dialect)
+	if refusal != nil {
+		x.refuse(refusal)
 		return false
 	}
 	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
 		x.takeOwnCredential(h.cfg.HashKey)
 	}
-	x.begin(route)
+	x.begin(route, caller.Key.Access)
 	return true
 }
 

@@ -40,10 +40,10 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	if id == "" {
-		x.listModels(caller.Org.Models())
+		x.listModels(caller.Models())
 		return
 	}
-	for _, m := range caller.Org.Models() {
+	for _, m := range caller.Models() {
 		if m.ID == id {
 			x.answer(modelEntry(x.dialect, m))
 			return

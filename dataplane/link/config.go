@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -35,6 +36,9 @@ func (l *Link) take(nc *nats.Conn, envelope []byte) {
 	org, err := compile(s, l.board)
 	if err != nil {
 		ack.Code, ack.Message = "does_not_compile", err.Error()
+		if defect := (*decide.Defect)(nil); errors.As(err, &defect) {
+			ack.Field = strings.TrimPrefix(defect.Where+"."+defect.Field, ".")
+		}
 		l.refuse(nc, ack)
 		return
 	}

@@ -166,7 +166,7 @@ func (l *Link) answerHealth(m *nats.Msg) {
 	if err == nil {
 		report := node.HealthReport{Node: l.cfg.Node, Partial: !l.caughtUp(), Records: []node.RecordHealth{}}
 		if org := l.Table().Org(ask.OrganizationID); org != nil {
-			report.Records = org.Report(l.Now())
+			report.Records, report.Epoch, report.Version = org.Report(l.Now()), org.Epoch, org.Version
 		}
 		if err = respond(m, report); errors.Is(err, nats.ErrMaxPayload) {
 			err = respond(m, report.WithoutHistory())

@@ -18,11 +18,13 @@ type Error struct {
 	Type string
 	// Metadata is shown as error.metadata, where not nil.
 	Metadata any
+	// Hopeless is set where trying again cannot help and the status does not say so.
+	Hopeless bool
 }
 
 // Final reports whether trying again cannot help: SDKs are then told not to.
 func (e *Error) Final() bool {
-	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+	return e.Hopeless || e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
 type chatError struct {

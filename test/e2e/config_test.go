@@ -51,6 +51,19 @@ func TestChangesAreLiveOnEveryNode(t *testing.T) {
 	e.Must(e.Admin(http.MethodDelete, "/model-mappings/"+first, nil), nil)
 	e.Must(e.Admin(http.MethodDelete, "/model-mappings/"+second, nil), nil)
 	everywhere("the route gone", "model_not_found", 404)
+	within(t, live, "both nodes to say what they serve", func() bool {
+		var status struct {
+			Version          int64
+			PublishedVersion int64 `json:"published_version"`
+			LiveNodes        int   `json:"live_nodes"`
+			Nodes            []struct {
+				Version int64
+				Live    bool
+			}
+		}
+		e.Must(e.Admin(http.MethodGet, "/config-status", nil), &status)
+		return status.LiveNodes == 2 && len(status.Nodes) == 2 && status.Nodes[0].Version == status.Version && status.PublishedVersion == status.Version
+	})
 }
 
 // A key that is disabled, revoked or expired stops working on every node.

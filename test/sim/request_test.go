@@ -38,7 +38,7 @@ func (w *world) ask(n *fleetNode, org int, r route) {
 	if caller != "" {
 		own = decide.Own{Vendor: decide.Claude, Hash: caller}
 	}
-	x.run = decide.NewRun(x.route, r.dialect, w.rng.Uint64(), own)
+	x.run = decide.NewRun(x.route, r.dialect, w.rng.Uint64(), own, nil)
 	x.leaving = w.fault(w.plan.leave)
 	w.stats["requests"]++
 	n.open++

@@ -1,0 +1,1 @@
+DROP TABLE governance_config, model_access_policies, model_route_groups;
