@@ -6,7 +6,8 @@
 // # Format history
 //
 //   - 1 (2026-11-29): first format.
-//     2026-11-30: a health event says how old it is, and when a lost log had it; probe slots.
+//     2026-11-30: a health event says how old it is, and when a lost log had it; probe slots;
+//     a key's groups; checks of a provider's connection.
 //
 // A field may be added without a new number: readers ignore fields they do not
 // know. Removing one, or changing what one means, needs a new number, and nodes
@@ -50,6 +51,10 @@ const (
 	// AskHealthSubject asks every node for the health records of one organization; the
 	// request is a HealthAsk, each answer a HealthReport.
 	AskHealthSubject = "ask.v1.health"
+	// AskProbeSubject asks one node, the first of ProbeQueue to take it, to check a
+	// provider's connection; the request is a ProbeAsk, the answer a ProbeReport.
+	AskProbeSubject = "ask.v1.probe"
+	ProbeQueue      = "probe"
 	// AskSubject makes every node say its Acks again; a control plane that has just
 	// begun to listen asks, since it cannot know what it missed.
 	AskSubject = "ask.v1.acks"

@@ -98,4 +98,6 @@ type Key struct {
 	GroupName string     `json:"group_name,omitempty"`
 	Disabled  bool       `json:"disabled,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// Groups are those the key acts as a member of, sorted: its user's, or its own one.
+	Groups []string `json:"groups,omitempty"`
 }

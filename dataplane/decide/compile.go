@@ -26,6 +26,8 @@ type Org struct {
 	routes map[string]*Route
 	keys   map[node.Hash]*Key
 	models []Model
+	// providers by id, those without a target too.
+	providers map[uuid.UUID]*Provider
 }
 
 // Key is a gateway key's owner and limits.
@@ -109,8 +111,11 @@ type Provider struct {
 	// Endpoints are those of targets that have none of their own: see Target.Endpoint.
 	Endpoints Endpoints
 	Base      *url.URL
-	Auth      Auth
-	Sealed    *node.Sealed
+	// Check is what is read with the credential to see whether it is good; nil: nothing is
+	// known to tell.
+	Check  *url.URL
+	Auth   Auth
+	Sealed *node.Sealed
 	// Attached is upstream's own: the opened credential, which lives and dies with
 	// this configuration.
 	Attached atomic.Value
@@ -135,7 +140,8 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 			c.enabled[providerModel{m.ProviderID, m.UpstreamModel}] = true
 		}
 	}
-	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: map[node.Hash]*Key{}}
+	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: map[node.Hash]*Key{},
+		providers: make(map[uuid.UUID]*Provider, len(c.providers))}
 	for i := range s.Keys {
 		k := &s.Keys[i]
 		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Disabled: k.Disabled}
@@ -145,6 +151,9 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		org.keys[k.Hash] = key
 	}
 	org.models = c.models(org.routes)
+	for id, p := range c.providers {
+		org.providers[id] = p.Provider
+	}
 	return org, nil
 }
 
@@ -177,6 +186,7 @@ func (c *compiler) provider(p *node.Provider) error {
 			Auth: authOf(p), Sealed: p.Credential},
 		slug: ProviderSlug(p.Name), source: p,
 	}
+	out.Check = checkURLOf(p, base, &out.Endpoints)
 	switch {
 	case !p.Enabled:
 		out.unservable = ProviderDisabled

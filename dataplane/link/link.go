@@ -38,7 +38,9 @@ type Config struct {
 	SigningKey ed25519.PublicKey
 	// Dir keeps the last good configuration; made if missing. Empty: nothing is kept.
 	Dir string
-	Log *slog.Logger
+	// Probe checks a provider's connection; nil: this node checks none.
+	Probe func(context.Context, *decide.Provider) (node.ProbeOutcome, string)
+	Log   *slog.Logger
 }
 
 // Link is a node's connection to the rest of the installation.
@@ -58,6 +60,7 @@ type Link struct {
 	replayed chan struct{} // closed when all that stood on the bus at the start was handled
 
 	reconnects signal
+	swapped    signal // another table runs
 }
 
 // connection is a bus that Run has connected to; it may be away.
@@ -197,6 +200,13 @@ func (l *Link) Run(ctx context.Context) error {
 	wg.Go(func() { l.clock.follow(ctx, js, l.health.outbox.ClockSet) })
 	wg.Go(func() { l.health.publish(ctx, nc, js) })
 	wg.Go(func() { l.probes.run(ctx, js) })
+	if l.cfg.Probe != nil {
+		wg.Go(func() {
+			if err := l.answerChecks(ctx, nc); err != nil {
+				l.cfg.Log.Error("this node checks no connections", "node", l.cfg.Node, "error", err)
+			}
+		})
+	}
 	wg.Wait()
 	return nil
 }
