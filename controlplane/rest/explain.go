@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,8 +98,7 @@ func (s *server) knowKey(ctx context.Context, id *uuid.UUID) error {
 		return nil
 	}
 	_, err := s.store.APIKeys().Get(ctx, principal(ctx), *id)
-	var e *tenant.Error
-	if errors.As(err, &e) && e.Kind == tenant.KindNotFound {
+	if isKind(err, tenant.KindNotFound) {
 		return tenant.UnknownAPIKey(*id)
 	}
 	return err

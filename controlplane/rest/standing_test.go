@@ -21,6 +21,7 @@ type fleet struct {
 	silent  []string
 	err     error
 	asked   int
+	probe   node.ProbeReport
 }
 
 func (f *fleet) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
@@ -38,6 +39,17 @@ func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 		return nil, f.err
 	}
 	return &f.reports[0], nil
+}
+
+// Probe answers what the test sets, of the newest configuration.
+func (f *fleet) Probe(_ context.Context, ask node.ProbeAsk) (node.ProbeReport, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.probe
+	if r.Version == 0 {
+		r.Version = ask.Version
+	}
+	return r, f.err
 }
 
 func (f *fleet) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error { return f.err }

@@ -65,6 +65,7 @@ var technologies = []struct {
 	{"github.com/nats-io/nats.go", []string{"controlplane/bus", "dataplane/link"}, "one place in each plane may lose the bus"},
 	{"github.com/nats-io/nats-server/v2", []string{"dev"}, "only the one-process product embeds a server"},
 	{"github.com/golang-migrate/migrate/v4", []string{"migrations"}, "the schema has one history"},
+	{"golang.org/x/crypto", []string{"controlplane/identity"}, "passwords are hashed in one place"},
 	{"flag", []string{"cmd", "test/bench"}, "main parses; everything else takes a Config"},
 	{"os/signal", []string{"cmd", "test/bench"}, "main waits; everything else takes a context"},
 	{"os/exec", []string{"dev/postgres", "test"}, "only the embedded Postgres is a process of its own"},
