@@ -48,21 +48,13 @@ func connectionOf(ctx context.Context, tx pgx.Tx, id *uuid.UUID) (*tenant.Connec
 }
 
 // List returns every connection.
-func (s Connections) List(ctx context.Context, by tenant.Principal) (list []tenant.Connection, err error) {
-	err = s.db.read(ctx, by, tenant.ListConnections, func(tx pgx.Tx) error {
-		list, err = collect(ctx, tx, scanConnection, selectConnection+` ORDER BY id`)
-		return err
-	})
-	return list, err
+func (s Connections) List(ctx context.Context, by tenant.Principal) ([]tenant.Connection, error) {
+	return listFor(ctx, s.db, by, tenant.ListConnections, scanConnection, selectConnection+` ORDER BY id`)
 }
 
 // Get returns one connection.
-func (s Connections) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (out tenant.Connection, err error) {
-	err = s.db.read(ctx, by, tenant.GetConnection, func(tx pgx.Tx) error {
-		out, err = getConnection(ctx, tx, id)
-		return err
-	})
-	return out, err
+func (s Connections) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (tenant.Connection, error) {
+	return getFor(ctx, s.db, by, tenant.GetConnection, getConnection, id)
 }
 
 // Create stores a connection and its sealed secret.

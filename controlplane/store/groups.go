@@ -38,21 +38,13 @@ func getGroup(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.Group, error
 }
 
 // List returns every group.
-func (s Groups) List(ctx context.Context, by tenant.Principal) (list []tenant.Group, err error) {
-	err = s.db.read(ctx, by, tenant.ListGroups, func(tx pgx.Tx) error {
-		list, err = collect(ctx, tx, scanGroup, selectGroup+` ORDER BY id`)
-		return err
-	})
-	return list, err
+func (s Groups) List(ctx context.Context, by tenant.Principal) ([]tenant.Group, error) {
+	return listFor(ctx, s.db, by, tenant.ListGroups, scanGroup, selectGroup+` ORDER BY id`)
 }
 
 // Get returns one group.
-func (s Groups) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (g tenant.Group, err error) {
-	err = s.db.read(ctx, by, tenant.GetGroup, func(tx pgx.Tx) error {
-		g, err = getGroup(ctx, tx, id)
-		return err
-	})
-	return g, err
+func (s Groups) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (tenant.Group, error) {
+	return getFor(ctx, s.db, by, tenant.GetGroup, getGroup, id)
 }
 
 // Create stores a group and its members.

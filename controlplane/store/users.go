@@ -37,30 +37,18 @@ func getUser(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.User, error) 
 }
 
 // List returns every person.
-func (s Users) List(ctx context.Context, by tenant.Principal) (list []tenant.User, err error) {
-	err = s.db.read(ctx, by, tenant.ListUsers, func(tx pgx.Tx) error {
-		list, err = collect(ctx, tx, scanUser, selectUser+` ORDER BY id`)
-		return err
-	})
-	return list, err
+func (s Users) List(ctx context.Context, by tenant.Principal) ([]tenant.User, error) {
+	return listFor(ctx, s.db, by, tenant.ListUsers, scanUser, selectUser+` ORDER BY id`)
 }
 
 // Get returns one person.
-func (s Users) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (u tenant.User, err error) {
-	return s.get(ctx, by, tenant.GetUser, id)
+func (s Users) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (tenant.User, error) {
+	return getFor(ctx, s.db, by, tenant.GetUser, getUser, id)
 }
 
 // Self returns the caller.
-func (s Users) Self(ctx context.Context, by tenant.Principal) (u tenant.User, err error) {
-	return s.get(ctx, by, tenant.GetProfile, by.UserID)
-}
-
-func (s Users) get(ctx context.Context, by tenant.Principal, op tenant.Operation, id uuid.UUID) (u tenant.User, err error) {
-	err = s.db.read(ctx, by, op, func(tx pgx.Tx) error {
-		u, err = getUser(ctx, tx, id)
-		return err
-	})
-	return u, err
+func (s Users) Self(ctx context.Context, by tenant.Principal) (tenant.User, error) {
+	return getFor(ctx, s.db, by, tenant.GetProfile, getUser, by.UserID)
 }
 
 // Create stores an account; hash is that of its password, or nil.
