@@ -50,7 +50,8 @@ func (b *Bus) probeAll(ctx context.Context) {
 	poll := time.NewTicker(probePoll)
 	defer poll.Stop()
 	for {
-		for _, target := range b.probesDue(ctx) {
+		due := b.probesDue(ctx)
+		for _, target := range due {
 			select {
 			case <-ctx.Done():
 				return
@@ -60,6 +61,9 @@ func (b *Bus) probeAll(ctx context.Context) {
 				defer func() { <-slots }()
 				b.probe(ctx, target)
 			})
+		}
+		if len(due) == probesAtOnce {
+			continue // there may be more
 		}
 		select {
 		case <-ctx.Done():

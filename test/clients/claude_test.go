@@ -107,7 +107,7 @@ func TestClaudeCodeUsesATool(t *testing.T) {
 	}
 	e.Provider.Script("claude-keyed", provider.Behavior{Tool: call(t, "Read", map[string]any{"file_path": file})}, provider.Behavior{})
 	c.askClaude(t, "Which word is in word.txt?").answered(t, "claude-keyed")
-	list := e.Provider.Requests()
+	list := e.Provider.Calls()
 	if len(list) != 2 || strings.Contains(string(list[0].Body), "xylophone") || !strings.Contains(string(list[1].Body), "the word is xylophone") {
 		t.Errorf("the model was asked %d times and did not get the file", len(list))
 	}
@@ -221,13 +221,13 @@ func TestClaudeCodeAsksAgainAfterABrokenStream(t *testing.T) {
 		e.AddTarget(c.route, e.AddProvider(c.route, "anthropic", model), model, 1, nil)
 		e.AddTarget(c.route, spare, "claude-spare", 2, nil)
 		e.Live()
-		before := len(e.Provider.Requests())
+		before := len(e.Provider.Calls())
 		got := claude(t, e, e.APIKey, "").askClaude(t, "--model", c.route, "Hello")
 		got.answered(t, c.then)
 		if !strings.Contains(got.Result, "You said:") {
 			t.Errorf("%s: half an answer: %q", c.route, got.Result)
 		}
-		list := e.Provider.Requests()[before:]
+		list := e.Provider.Calls()[before:]
 		if len(list) != 2 || !list[0].Stream || list[1].Stream || list[0].Model != model || list[1].Model != c.then {
 			t.Errorf("%s: %d requests, want one streamed and then one of %s not", c.route, len(list), c.then)
 		}

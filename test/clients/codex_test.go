@@ -138,7 +138,7 @@ func TestCodexUsesATool(t *testing.T) {
 	write(t, filepath.Join(c.work, "word.txt"), "the word is xylophone\n")
 	e.Provider.Script("gpt-keyed", provider.Behavior{Tool: call(t, "exec_command", map[string]any{"cmd": "cat word.txt"})}, provider.Behavior{})
 	c.askCodex(t, "Which word is in word.txt?").answered(t, "gpt-keyed")
-	list := e.Provider.Requests()
+	list := e.Provider.Calls()
 	if len(list) != 2 || strings.Contains(string(list[0].Body), "xylophone") || !strings.Contains(string(list[1].Body), "the word is xylophone") {
 		t.Errorf("the model was asked %d times and did not get the file: %s", len(list), list[len(list)-1].Body)
 	}
@@ -219,7 +219,7 @@ func TestCodexAsksAgainAfterABrokenStream(t *testing.T) {
 	e := keyedCodex(t)
 	e.Provider.Script("gpt-keyed", provider.Behavior{CutAfter: 8, CleanEnd: true, Times: 1, EventDelay: 250 * time.Millisecond}, provider.Behavior{})
 	got := codex(t, e, e.APIKey, "").askCodex(t, "Hello")
-	if n := len(e.Provider.Requests()); n != 2 {
+	if n := len(e.Provider.Calls()); n != 2 {
 		t.Errorf("the model was asked %d times, want 2", n)
 	}
 	if len(got.messages) != 1 || got.code != 0 || !strings.HasSuffix(got.messages[0], "You said: Hello") {

@@ -31,7 +31,7 @@ func pair(e *env.Env, route, family string, more map[string]any) (first, second 
 
 // asked is how many requests a model's target saw.
 func asked(e *env.Env, model string) (n int) {
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if r.Model == model {
 			n++
 		}
@@ -132,7 +132,7 @@ func TestFirstTargetFailsSecondAnswers(t *testing.T) {
 			})
 		}
 	})
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if len(r.Problems) > 0 {
 			t.Errorf("%s was sent what no provider should: %q", r.Model, r.Problems)
 		}

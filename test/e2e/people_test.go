@@ -56,7 +56,7 @@ func TestRevokedCredential(t *testing.T) {
 	e.Provider.Reset()
 	e.Provider.ScriptKey("/v1/models", "upstream-secret-of-p", revoked)
 	everywhere(502)
-	if asked := e.Provider.Requests(); len(asked) != 0 {
+	if asked := e.Provider.Calls(); len(asked) != 0 {
 		t.Errorf("a provider that does not serve was asked: %v", asked[0].Path)
 	}
 	e.Must(e.Admin(http.MethodPut, "/providers/"+id, map[string]any{"enforce_health_check": false}), nil)
