@@ -1,6 +1,8 @@
 package rest_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strings"
@@ -323,6 +325,11 @@ func TestNoPasswordIsKept(t *testing.T) {
 	email := unique()
 	id := a.call(t, "POST", usersPath, fields{"email": email, "name": "Dana", "password": canary + " one"}).want(t, 200).id(t)
 	a.call(t, "PUT", usersPath+"/"+id, fields{"password": canary + " two"}).want(t, 200)
+	once := `{"email":"` + unique() + `","name":"Once","password":"` + canary + `"}`
+	a.with(t, "Idempotency-Key", "k", "POST", usersPath, once).want(t, 200)
+	if replayed := a.with(t, "Idempotency-Key", "k", "POST", usersPath, once).want(t, 200); replayed.header.Get("Idempotent-Replayed") != "true" {
+		t.Error("the second call was made")
+	}
 	a.call(t, "POST", usersPath, fields{"email": "x", "name": "Dana", "password": canary}).want(t, 400)
 	a.call(t, "POST", usersPath, fields{"email": unique(), "name": "Dana", "password": []string{canary}}).want(t, 422)
 	a.login(t, fields{"email": email, "password": canary + " wrong"}, nil).want(t, 401)
@@ -330,6 +337,10 @@ func TestNoPasswordIsKept(t *testing.T) {
 	dana.call(t, "PUT", userPath+"password", fields{"current_password": canary, "new_password": canary + " three"}).want(t, 400)
 	dana.call(t, "PUT", userPath+"password", fields{"current_password": canary + " two", "new_password": canary + " three"}).want(t, 200)
 	kept := dump(t, a.db.SuperuserURL) + a.log.String() + a.answers.String()
+	digest := sha256.Sum256([]byte("POST " + usersPath + "\n" + once)) // by which a password could be guessed
+	if strings.Contains(kept, hex.EncodeToString(digest[:])) {
+		t.Error("a plain digest of the request is kept")
+	}
 	_, token, _ := strings.Cut(dana.cookie, "=")
 	for name, secret := range map[string]string{"password": canary, "session token": token} {
 		if strings.Contains(kept, secret) {
