@@ -69,7 +69,8 @@ func (s *server) once(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		kept, err := s.store.IdempotencyKeys().Begin(c.Request().Context(), p, fingerprint)
+		op, _ := s.doc.operation(c)
+		kept, err := s.store.IdempotencyKeys().Begin(c.Request().Context(), p, fingerprint, op.secret)
 		if err != nil {
 			return err
 		}

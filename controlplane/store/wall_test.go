@@ -109,7 +109,7 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 	}
 	caller := admin
 	caller.IdempotencyKey = "k"
-	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32)); err != nil {
+	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32), false); err != nil {
 		t.Fatal(err)
 	}
 	return admin, p.ID
