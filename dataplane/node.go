@@ -72,7 +72,9 @@ func New(cfg Config) (*Node, error) {
 	if cfg.DrainTime == 0 {
 		cfg.DrainTime = 30 * time.Second
 	}
-	l, err := link.New(link.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, Node: cfg.Name, SigningKey: cfg.SigningKey, Dir: cfg.Dir, Ambient: cfg.Ambient, Log: cfg.Log})
+	client := upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard, Ambient: cfg.Ambient, Services: cfg.TokenServices})
+	l, err := link.New(link.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, Node: cfg.Name, SigningKey: cfg.SigningKey, Dir: cfg.Dir,
+		Ambient: cfg.Ambient, Probe: client.Probe, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func New(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, link: l, upstream: upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard, Ambient: cfg.Ambient, Services: cfg.TokenServices})}
+	n := &Node{cfg: cfg, link: l, upstream: client}
 	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, HashKey: hashKey, Log: cfg.Log})
 	return n, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spillway-gateway/spillway/controlplane/identity"
 	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 	"github.com/spillway-gateway/spillway/test/provider"
@@ -26,6 +27,8 @@ type state struct {
 	ClientSecret   string `json:"client_secret"`
 	APIKey         string `json:"api_key"`
 	DemoAddress    string `json:"demo_address"` // host:port
+	AdminEmail     string `json:"admin_email"`
+	AdminPassword  string `json:"admin_password"`
 }
 
 // The demo: two providers on the demo provider, one for each vendor, and a route over
@@ -34,6 +37,7 @@ const (
 	demoOrganization = "demo"
 	demoRoute        = "demo"
 	demoAPIKey       = "demo-provider-key"
+	demoAdmin        = "admin@spillway.example"
 )
 
 var demoProviders = []struct {
@@ -68,9 +72,15 @@ func (s *System) bootstrap(ctx context.Context, base string) error {
 			return err
 		}
 	}
+	if st.AdminEmail == "" { // also in a folder from before there were people
+		if err := st.createAdmin(ctx, db); err != nil {
+			return err
+		}
+	}
 	s.info = Info{
 		BaseURL: base, TokenURL: base + "/oauth/token", OrganizationID: st.OrganizationID, ClientID: st.ClientID,
 		ClientSecret: st.ClientSecret, APIKey: st.APIKey, DemoProviderURL: demoURL,
+		AdminEmail: st.AdminEmail, AdminPassword: st.AdminPassword,
 	}
 	return writeSecret(path, st)
 }
@@ -139,6 +149,41 @@ func (st *state) create(ctx context.Context, db *store.DB, demoURL string) error
 		return errors.Join(err, moveDemo(ctx, db, by, demoURL))
 	}
 	return createDemo(ctx, db, by, demoURL)
+}
+
+// createAdmin makes the person who can sign in, or gives one that an interrupted first
+// start left behind a new password.
+func (st *state) createAdmin(ctx context.Context, db *store.DB) error {
+	people, by, password := identity.NewPeople(db), st.principal(), identity.NewPassword()
+	patch := tenant.UserPatch{Email: new(demoAdmin), Name: new("Administrator"), Role: new(tenant.RoleAdmin),
+		Password: tenant.Change[tenant.Secret]{Set: true, Value: &password}}
+	hash, err := people.HashPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	_, err = db.Users().Create(ctx, by, patch, &hash)
+	var e *tenant.Error
+	if errors.As(err, &e) && e.Code == "email_taken" {
+		err = st.takeAdmin(ctx, db, patch, hash)
+	}
+	if err != nil {
+		return fmt.Errorf("the administrator: %w", err)
+	}
+	st.AdminEmail, st.AdminPassword = demoAdmin, password.Reveal()
+	return nil
+}
+
+func (st *state) takeAdmin(ctx context.Context, db *store.DB, patch tenant.UserPatch, hash string) error {
+	list, err := db.Users().List(ctx, st.principal())
+	if err != nil {
+		return err
+	}
+	for _, u := range list {
+		if u.Email == demoAdmin {
+			_, err = db.Users().Update(ctx, st.principal(), u.ID, patch, &hash)
+		}
+	}
+	return err
 }
 
 func createDemo(ctx context.Context, db *store.DB, by tenant.Principal, demoURL string) error {

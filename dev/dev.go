@@ -65,6 +65,8 @@ type Info struct {
 	APIKey          string   `json:"api_key"`
 	GatewayURLs     []string `json:"gateway_urls"` // one per node
 	DemoProviderURL string   `json:"demo_provider_url"`
+	AdminEmail      string   `json:"admin_email"` // of who can sign in, at BaseURL + "/auth/login"
+	AdminPassword   string   `json:"admin_password"`
 }
 
 // System is a running installation.
@@ -283,7 +285,7 @@ func (s *System) startNode(run context.Context, keys Keys, name string, front ne
 func (s *System) withAdmin(callers http.Handler) http.Handler {
 	admin := s.control.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, prefix := range []string{"/api/llm-gateway/admin/", "/api/llm-gateway/user/", "/oauth/"} {
+		for _, prefix := range []string{"/api/llm-gateway/admin/", "/api/llm-gateway/user/", "/oauth/", "/auth/"} {
 			if strings.HasPrefix(r.URL.Path, prefix) {
 				admin.ServeHTTP(w, r)
 				return

@@ -290,6 +290,45 @@ func (e BudgetPeriod) Valid() bool {
 	}
 }
 
+// Defines values for CurrentSessionKind.
+const (
+	CurrentSessionKindServiceAccount CurrentSessionKind = "service_account"
+	CurrentSessionKindUser           CurrentSessionKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the CurrentSessionKind enum.
+func (e CurrentSessionKind) Valid() bool {
+	switch e {
+	case CurrentSessionKindServiceAccount:
+		return true
+	case CurrentSessionKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CurrentSessionRole.
+const (
+	CurrentSessionRoleAdmin  CurrentSessionRole = "admin"
+	CurrentSessionRoleMember CurrentSessionRole = "member"
+	CurrentSessionRoleOwner  CurrentSessionRole = "owner"
+)
+
+// Valid indicates whether the value is a known member of the CurrentSessionRole enum.
+func (e CurrentSessionRole) Valid() bool {
+	switch e {
+	case CurrentSessionRoleAdmin:
+		return true
+	case CurrentSessionRoleMember:
+		return true
+	case CurrentSessionRoleOwner:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DefaultModelAccess.
 const (
 	DefaultModelAccessAllow DefaultModelAccess = "allow"
@@ -764,6 +803,24 @@ func (e ModelSyncMode) Valid() bool {
 	}
 }
 
+// Defines values for OwnModelKind.
+const (
+	OwnModelKindDirect OwnModelKind = "direct"
+	OwnModelKindRoute  OwnModelKind = "route"
+)
+
+// Valid indicates whether the value is a known member of the OwnModelKind enum.
+func (e OwnModelKind) Valid() bool {
+	switch e {
+	case OwnModelKindDirect:
+		return true
+	case OwnModelKindRoute:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PolicyType.
 const (
 	PolicyTypeAllowlist PolicyType = "allowlist"
@@ -863,6 +920,33 @@ func (e PricingSyncMode) Valid() bool {
 	case PricingSyncModePinned:
 		return true
 	case PricingSyncModeTracking:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProbeOutcome.
+const (
+	ProbeOutcomeInconclusive ProbeOutcome = "inconclusive"
+	ProbeOutcomeOk           ProbeOutcome = "ok"
+	ProbeOutcomeRejected     ProbeOutcome = "rejected"
+	ProbeOutcomeUnreachable  ProbeOutcome = "unreachable"
+	ProbeOutcomeUnsupported  ProbeOutcome = "unsupported"
+)
+
+// Valid indicates whether the value is a known member of the ProbeOutcome enum.
+func (e ProbeOutcome) Valid() bool {
+	switch e {
+	case ProbeOutcomeInconclusive:
+		return true
+	case ProbeOutcomeOk:
+		return true
+	case ProbeOutcomeRejected:
+		return true
+	case ProbeOutcomeUnreachable:
+		return true
+	case ProbeOutcomeUnsupported:
 		return true
 	default:
 		return false
@@ -1205,6 +1289,24 @@ func (e UpstreamPhase) Valid() bool {
 	case UpstreamPhaseAnswered:
 		return true
 	case UpstreamPhaseStream:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UserRole.
+const (
+	UserRoleAdmin  UserRole = "admin"
+	UserRoleMember UserRole = "member"
+)
+
+// Valid indicates whether the value is a known member of the UserRole enum.
+func (e UserRole) Valid() bool {
+	switch e {
+	case UserRoleAdmin:
+		return true
+	case UserRoleMember:
 		return true
 	default:
 		return false
@@ -1598,6 +1700,141 @@ type ConfigStatus struct {
 	Version int64 `json:"version"`
 }
 
+// Connection defines model for Connection.
+type Connection struct {
+	// AuthType How the gateway identifies itself to the provider.
+	//
+	// | Value | Credential |
+	// |---|---|
+	// | `bearer_api_key`, `x_api_key`, `azure_api_key`, `bedrock_api_key` | `api_key` |
+	// | `aws_keys`, `google_service_account` | `credentials` |
+	// | `aws_role`, `google_adc`, `google_impersonation` | the node's own identity; `credentials` may add to it |
+	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
+	AuthType AuthType `json:"auth_type"`
+
+	// BaseUrl Example: https://api.openai.com/v1
+	BaseUrl string `json:"base_url"`
+
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote      nullable.Nullable[string]             `json:"change_note"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Id              openapi_types.UUID                    `json:"id"`
+
+	// KeyLast4 The last four characters of the API key; null where there is none, or where it is shorter than 12.
+	//
+	// Example: 3f9a
+	KeyLast4       nullable.Nullable[string] `json:"key_last4"`
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// ModelProvider The vendor, or whose dialect the endpoint speaks.
+	ModelProvider ModelProvider `json:"model_provider"`
+
+	// Name Example: OpenAI production
+	Name     string             `json:"name"`
+	OrgId    openapi_types.UUID `json:"org_id"`
+	Settings json.RawMessage    `json:"settings"`
+
+	// StoresKeyMaterial Whether a secret is stored.
+	StoresKeyMaterial bool      `json:"stores_key_material"`
+	UpdatedAt         time.Time `json:"updated_at"`
+}
+
+// ConnectionCreate defines model for ConnectionCreate.
+type ConnectionCreate struct {
+	// ApiKey Stored sealed to the data plane; never shown again.
+	ApiKey *string `json:"api_key,omitempty"`
+
+	// AuthType See AuthType. `api_key` stands for the default of the `model_provider`, `oauth_passthrough` for the passthrough type
+	// of the `model_provider`. Default: bedrock `aws_role`, vertex `google_adc`, azure_openai `azure_api_key`, anthropic
+	// `x_api_key`, any other `bearer_api_key`.
+	AuthType *AuthTypeInput `json:"auth_type,omitempty"`
+
+	// BaseUrl As of a provider. The secret goes to its host and to no other.
+	//
+	// Example: https://api.openai.com/v1
+	BaseUrl string `json:"base_url"`
+
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Credentials A structured secret (AWS, Google). Stored sealed to the data plane; never shown again.
+	Credentials *json.RawMessage `json:"credentials,omitempty"`
+
+	// ModelProvider The vendor, or whose dialect the endpoint speaks.
+	ModelProvider ModelProvider `json:"model_provider"`
+
+	// Name At most 255 characters. Unique in the organization, without regard to case.
+	//
+	// Example: OpenAI production
+	Name string `json:"name"`
+
+	// Settings A JSON object, for people and automation; a provider has settings of its own. Default `{}`.
+	Settings *json.RawMessage `json:"settings,omitempty"`
+}
+
+// ConnectionUpdate defines model for ConnectionUpdate.
+type ConnectionUpdate struct {
+	// ApiKey Replaces the stored secret.
+	ApiKey *string `json:"api_key,omitempty"`
+
+	// AuthType See AuthType. `api_key` stands for the default of the `model_provider`, `oauth_passthrough` for the passthrough type
+	// of the `model_provider`. Default: bedrock `aws_role`, vertex `google_adc`, azure_openai `azure_api_key`, anthropic
+	// `x_api_key`, any other `bearer_api_key`.
+	AuthType *AuthTypeInput `json:"auth_type,omitempty"`
+
+	// BaseUrl Another host needs the secret in the same request.
+	BaseUrl *string `json:"base_url,omitempty"`
+
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Credentials Replaces the stored secret.
+	Credentials *json.RawMessage `json:"credentials,omitempty"`
+
+	// Name As on create.
+	Name *string `json:"name,omitempty"`
+
+	// Settings A JSON object; replaces the stored one.
+	Settings *json.RawMessage `json:"settings,omitempty"`
+}
+
+// CurrentSession defines model for CurrentSession.
+type CurrentSession struct {
+	Email nullable.Nullable[string] `json:"email"`
+
+	// ExpiresAt Of the session, at the latest; null with an access token.
+	ExpiresAt nullable.Nullable[time.Time] `json:"expires_at"`
+
+	// Id Of the user or service account.
+	Id           openapi_types.UUID `json:"id"`
+	Kind         CurrentSessionKind `json:"kind"`
+	Name         string             `json:"name"`
+	Organization struct {
+		Id   openapi_types.UUID `json:"id"`
+		Name string             `json:"name"`
+	} `json:"organization"`
+	Role CurrentSessionRole `json:"role"`
+}
+
+// CurrentSessionKind defines model for CurrentSession.Kind.
+type CurrentSessionKind string
+
+// CurrentSessionRole defines model for CurrentSession.Role.
+type CurrentSessionRole string
+
 // DefaultModelAccess What a caller may call for whom no allowlist is.
 type DefaultModelAccess string
 
@@ -1886,16 +2123,106 @@ type GovernanceConfigUpdate struct {
 	RequireRoutingPolicy *bool `json:"require_routing_policy,omitempty"`
 }
 
+// Group defines model for Group.
+type Group struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote      nullable.Nullable[string]             `json:"change_note"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+	Description     nullable.Nullable[string]             `json:"description"`
+	Id              openapi_types.UUID                    `json:"id"`
+	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// Members The people in it, by email.
+	Members []GroupMember `json:"members"`
+
+	// Name Example: research
+	Name      string             `json:"name"`
+	OrgId     openapi_types.UUID `json:"org_id"`
+	UpdatedAt time.Time          `json:"updated_at"`
+}
+
+// GroupCreate defines model for GroupCreate.
+type GroupCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote  *ChangeNote `json:"change_note,omitempty"`
+	Description *string     `json:"description,omitempty"`
+
+	// Name At most 255 characters. Unique in the organization, without regard to case.
+	//
+	// Example: research
+	Name string `json:"name"`
+
+	// UserIds At most 10000.
+	UserIds *[]openapi_types.UUID `json:"user_ids,omitempty"`
+}
+
+// GroupMember defines model for GroupMember.
+type GroupMember struct {
+	Email  string             `json:"email"`
+	Name   string             `json:"name"`
+	UserId openapi_types.UUID `json:"user_id"`
+}
+
+// GroupMembersAdd defines model for GroupMembersAdd.
+type GroupMembersAdd struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// UserIds 1 to 10000.
+	UserIds []openapi_types.UUID `json:"user_ids"`
+}
+
+// GroupUpdate defines model for GroupUpdate.
+type GroupUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Description Null clears it.
+	Description nullable.Nullable[string] `json:"description,omitempty"`
+
+	// UserIds Replaces the members; at most 10000.
+	UserIds *[]openapi_types.UUID `json:"user_ids,omitempty"`
+}
+
 // HealthKind What is noted of a target's health.
 type HealthKind string
 
 // HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
-// not both `unhealthy` and held to it by `enforce_health_check`. Connection checks do not run yet, so every provider is
-// `unverified`.
+// not both `unhealthy` and held to it by `enforce_health_check`.
+//
+// A node reads the provider's list of models with its credential: after creation, after a change of the credential or the
+// address, and then every five minutes while the provider is enabled. A refused credential (401, 403) is unhealthy at once; a
+// provider that cannot be reached, after three tries 10 s apart, and it is then tried every minute. Any other answer says nothing
+// and changes nothing. A provider that passes on the caller's own token is never checked and stays `unverified`.
 type HealthStatus string
 
 // KeyKind defines model for KeyKind.
 type KeyKind string
+
+// Login defines model for Login.
+type Login struct {
+	// Email Example: dana@acme.example
+	Email string `json:"email"`
+
+	// Organization The name of the organization, without regard to case. Needed where the address has accounts in several.
+	Organization *string `json:"organization,omitempty"`
+	Password     string  `json:"password"`
+}
 
 // LongContextPricing Other costs for the whole of a request whose prompt has at least so many tokens.
 type LongContextPricing struct {
@@ -2554,6 +2881,70 @@ type Named struct {
 	Name string             `json:"name"`
 }
 
+// OwnApiKeyCreate defines model for OwnApiKeyCreate.
+type OwnApiKeyCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ExpiresAt In the future. Default never.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// Name At most 255 characters.
+	Name   string    `json:"name"`
+	Scopes *[]string `json:"scopes,omitempty"`
+}
+
+// OwnModel defines model for OwnModel.
+type OwnModel struct {
+	// BudgetStatus Null, as there are no budgets yet.
+	BudgetStatus nullable.Nullable[string] `json:"budget_status"`
+
+	// DisplayModel What people call it.
+	DisplayModel string `json:"display_model"`
+
+	// IsGrouped Whether several targets stand behind the name.
+	IsGrouped bool `json:"is_grouped"`
+
+	// ModelAlias What to put in `model`.
+	//
+	// Example: fast
+	ModelAlias string `json:"model_alias"`
+
+	// ModelKind `route`: a name of its own over one or more targets. `direct`: one model of one provider.
+	ModelKind    OwnModelKind       `json:"model_kind"`
+	ProviderId   openapi_types.UUID `json:"provider_id"`
+	ProviderName string             `json:"provider_name"`
+
+	// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
+	// healthy, when no node answered within 150 ms, and for the moment that nodes need to take a changed policy.
+	RouteHealthStatus *RouteHealthStatus `json:"route_health_status,omitempty"`
+
+	// SmartSlots The models behind a routing policy; empty for any other.
+	SmartSlots []string `json:"smart_slots"`
+
+	// UpstreamModel Of the first target that can serve.
+	UpstreamModel string `json:"upstream_model"`
+}
+
+// OwnModelKind `route`: a name of its own over one or more targets. `direct`: one model of one provider.
+type OwnModelKind string
+
+// OwnModels defines model for OwnModels.
+type OwnModels struct {
+	ModelCount int        `json:"model_count"`
+	Models     []OwnModel `json:"models"`
+}
+
+// PasswordChange defines model for PasswordChange.
+type PasswordChange struct {
+	CurrentPassword string `json:"current_password"`
+
+	// NewPassword 12 to 256 characters, of any kind.
+	NewPassword string `json:"new_password"`
+}
+
 // PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
 type PolicyType string
 
@@ -2568,6 +2959,16 @@ type PricingSource string
 // PricingSyncMode Whether the rule follows the shipped price of the same pattern and provider: `pinned` never, `tracking` when an administrator
 // calls `sync-defaults`, `auto` by itself. Nothing is synchronised by itself yet: `auto` follows with `sync-defaults` too.
 type PricingSyncMode string
+
+// ProbeOutcome `ok`: the provider took the credential. `rejected`: it refused it. `unreachable`: it did not answer. `inconclusive`: it answered,
+// and the answer says nothing of the credential. `unsupported`: the gateway cannot check a provider of this kind.
+type ProbeOutcome string
+
+// ProfileUpdate defines model for ProfileUpdate.
+type ProfileUpdate struct {
+	// Name At most 255 characters.
+	Name *string `json:"name,omitempty"`
+}
 
 // Provider defines model for Provider.
 type Provider struct {
@@ -2595,7 +2996,7 @@ type Provider struct {
 	// ChangeNote The same as `last_change_note`.
 	ChangeNote nullable.Nullable[string] `json:"change_note"`
 
-	// ConnectionId The shared credential; null, as there are none yet.
+	// ConnectionId The shared credential in place of one of its own, or null.
 	ConnectionId       nullable.Nullable[openapi_types.UUID] `json:"connection_id"`
 	CreatedAt          time.Time                             `json:"created_at"`
 	CreatedByEmail     nullable.Nullable[string]             `json:"created_by_email"`
@@ -2607,12 +3008,16 @@ type Provider struct {
 	// HealthCheckedAt Absent until the first check.
 	HealthCheckedAt *time.Time `json:"health_checked_at,omitempty"`
 
-	// HealthDetail Why it is unhealthy; absent when there is nothing to say.
+	// HealthDetail What the last check found, where it did not find all well; else absent.
 	HealthDetail *string `json:"health_detail,omitempty"`
 
 	// HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
-	// not both `unhealthy` and held to it by `enforce_health_check`. Connection checks do not run yet, so every provider is
-	// `unverified`.
+	// not both `unhealthy` and held to it by `enforce_health_check`.
+	//
+	// A node reads the provider's list of models with its credential: after creation, after a change of the credential or the
+	// address, and then every five minutes while the provider is enabled. A refused credential (401, 403) is unhealthy at once; a
+	// provider that cannot be reached, after three tries 10 s apart, and it is then tried every minute. Any other answer says nothing
+	// and changes nothing. A provider that passes on the caller's own token is never checked and stays `unverified`.
 	HealthStatus   HealthStatus              `json:"health_status"`
 	Id             openapi_types.UUID        `json:"id"`
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
@@ -2694,15 +3099,15 @@ type ProviderCreate struct {
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
-	// ConnectionId A shared credential in place of one of its own. There are none yet: any id is answered 404, and null reads as
-	// absent.
+	// ConnectionId A shared credential in place of one of its own; not together with `api_key` or `credentials`. The provider must be of the same
+	// `model_provider` and `auth_type`, which is the default then, and on the same host. Null reads as absent.
 	ConnectionId *openapi_types.UUID `json:"connection_id,omitempty"`
 
 	// Credentials A structured secret (AWS, Google). Stored sealed to the data plane; never shown again.
 	Credentials *json.RawMessage `json:"credentials,omitempty"`
 	Enabled     *bool            `json:"enabled,omitempty"`
 
-	// EnforceHealthCheck Whether a failing connection check takes the provider out of service. Connection checks do not run yet.
+	// EnforceHealthCheck Whether a failing connection check takes the provider out of service.
 	EnforceHealthCheck *bool `json:"enforce_health_check,omitempty"`
 
 	// ModelProvider The vendor, or whose dialect the endpoint speaks.
@@ -2734,6 +3139,34 @@ type ProviderCreate struct {
 	StreamIdleTimeoutSecs *int `json:"stream_idle_timeout_secs,omitempty"`
 }
 
+// ProviderProbe defines model for ProviderProbe.
+type ProviderProbe struct {
+	// Detail What the check found, for a person; empty when all is well.
+	//
+	// Example: the provider refused the credential (401)
+	Detail          string    `json:"detail"`
+	HealthCheckedAt time.Time `json:"health_checked_at"`
+
+	// HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
+	// not both `unhealthy` and held to it by `enforce_health_check`.
+	//
+	// A node reads the provider's list of models with its credential: after creation, after a change of the credential or the
+	// address, and then every five minutes while the provider is enabled. A refused credential (401, 403) is unhealthy at once; a
+	// provider that cannot be reached, after three tries 10 s apart, and it is then tried every minute. Any other answer says nothing
+	// and changes nothing. A provider that passes on the caller's own token is never checked and stays `unverified`.
+	HealthStatus HealthStatus `json:"health_status"`
+
+	// Node The node that checked.
+	//
+	// Example: node-1
+	Node string `json:"node"`
+
+	// Outcome `ok`: the provider took the credential. `rejected`: it refused it. `unreachable`: it did not answer. `inconclusive`: it answered,
+	// and the answer says nothing of the credential. `unsupported`: the gateway cannot check a provider of this kind.
+	Outcome    ProbeOutcome       `json:"outcome"`
+	ProviderId openapi_types.UUID `json:"provider_id"`
+}
+
 // ProviderUpdate defines model for ProviderUpdate.
 type ProviderUpdate struct {
 	// ApiKey Replaces the stored credential.
@@ -2762,8 +3195,8 @@ type ProviderUpdate struct {
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
-	// ConnectionId A shared credential in place of one of its own. There are none yet: any id is answered 404, and null changes
-	// nothing.
+	// ConnectionId As on create; a credential of its own is forgotten. Null detaches, and needs a credential in the same request. A provider
+	// without one is not changed by null.
 	ConnectionId nullable.Nullable[openapi_types.UUID] `json:"connection_id,omitempty"`
 
 	// Credentials Replaces the stored credential.
@@ -3373,6 +3806,23 @@ type ScopeType string
 // provider (the 1:1 row is missing or disabled), or the provider's connection check fails and is enforced.
 type ServingStatus string
 
+// Session defines model for Session.
+type Session struct {
+	// Client What the browser called itself, at most 255 characters.
+	Client    string    `json:"client"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Current Whether this is the session of the request.
+	Current bool `json:"current"`
+
+	// ExpiresAt When it ends whatever happens; without a request it ends twelve hours after the last one.
+	ExpiresAt time.Time          `json:"expires_at"`
+	Id        openapi_types.UUID `json:"id"`
+
+	// LastSeenAt To the minute.
+	LastSeenAt time.Time `json:"last_seen_at"`
+}
+
 // SimulatedAnswer One answer of one target, which is named by `position`, or by `provider_id` and `upstream_model`. It has a `status` or a
 // `cause`, or both: then the status is a 2xx, and the cause came after it. In the phases `stream` and `content` without a
 // cause it is an error event, whose data is `body`.
@@ -3503,6 +3953,90 @@ type UpstreamVerdict struct {
 	RetryAfterSecs nullable.Nullable[float64] `json:"retry_after_secs"`
 }
 
+// User defines model for User.
+type User struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote      nullable.Nullable[string]             `json:"change_note"`
+	CreatedAt       time.Time                             `json:"created_at"`
+	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
+	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+
+	// Email Example: dana@acme.example
+	Email   string `json:"email"`
+	Enabled bool   `json:"enabled"`
+
+	// Groups The names of the groups, sorted.
+	Groups []string `json:"groups"`
+
+	// HasPassword Whether the account can be signed in to with a password.
+	HasPassword    bool                      `json:"has_password"`
+	Id             openapi_types.UUID        `json:"id"`
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation.
+	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
+	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
+	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+	LastSignInAt         nullable.Nullable[time.Time]          `json:"last_sign_in_at"`
+
+	// Name Example: Dana
+	Name  string             `json:"name"`
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// Role `admin` may do everything in the organization; `member`, what is under `/user`.
+	Role      UserRole  `json:"role"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// UserCreate defines model for UserCreate.
+type UserCreate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Email At most 255 characters. Unique in the organization, without regard to case.
+	//
+	// Example: dana@acme.example
+	Email   string `json:"email"`
+	Enabled *bool  `json:"enabled,omitempty"`
+
+	// Name At most 255 characters.
+	//
+	// Example: Dana
+	Name string `json:"name"`
+
+	// Password 12 to 256 characters, of any kind. Default none.
+	Password *string   `json:"password,omitempty"`
+	Role     *UserRole `json:"role,omitempty"`
+}
+
+// UserRole `admin` may do everything in the organization; `member`, what is under `/user`.
+type UserRole string
+
+// UserUpdate defines model for UserUpdate.
+type UserUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Email As on create.
+	Email   *string `json:"email,omitempty"`
+	Enabled *bool   `json:"enabled,omitempty"`
+
+	// Name As on create.
+	Name *string `json:"name,omitempty"`
+
+	// Password As on create; null takes it away.
+	Password nullable.Nullable[string] `json:"password,omitempty"`
+
+	// Role `admin` may do everything in the organization; `member`, what is under `/user`.
+	Role *UserRole `json:"role,omitempty"`
+}
+
 // After defines model for After.
 type After = openapi_types.UUID
 
@@ -3520,6 +4054,9 @@ type IfMatch = string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// UserId defines model for UserId.
+type UserId = openapi_types.UUID
 
 // BadRequest defines model for BadRequest.
 type BadRequest = Error
@@ -3550,6 +4087,9 @@ type TokenRefused = TokenError
 
 // TooLarge defines model for TooLarge.
 type TooLarge = Error
+
+// TooMany defines model for TooMany.
+type TooMany = Error
 
 // Unauthenticated defines model for Unauthenticated.
 type Unauthenticated = Error
@@ -3648,11 +4188,81 @@ type UpdateBudgetParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListConnectionsParams defines parameters for ListConnections.
+type ListConnectionsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateConnectionParams defines parameters for CreateConnection.
+type CreateConnectionParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteConnectionParams defines parameters for DeleteConnection.
+type DeleteConnectionParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateConnectionParams defines parameters for UpdateConnection.
+type UpdateConnectionParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // UpdateGovernanceConfigParams defines parameters for UpdateGovernanceConfig.
 type UpdateGovernanceConfigParams struct {
 	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
 	// and the answer is 412. Without the header the last write wins.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListGroupsParams defines parameters for ListGroups.
+type ListGroupsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateGroupParams defines parameters for CreateGroup.
+type CreateGroupParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteGroupParams defines parameters for DeleteGroup.
+type DeleteGroupParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateGroupParams defines parameters for UpdateGroup.
+type UpdateGroupParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// AddGroupMembersParams defines parameters for AddGroupMembers.
+type AddGroupMembersParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResetRouteHealthParams defines parameters for ResetRouteHealth.
@@ -4005,6 +4615,101 @@ type UpdateRoutingRuleParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListUsersParams defines parameters for ListUsers.
+type ListUsersParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateUserParams defines parameters for CreateUser.
+type CreateUserParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteUserParams defines parameters for DeleteUser.
+type DeleteUserParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateUserParams defines parameters for UpdateUser.
+type UpdateUserParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListUserSessionsParams defines parameters for ListUserSessions.
+type ListUserSessionsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ListOwnApiKeysParams defines parameters for ListOwnApiKeys.
+type ListOwnApiKeysParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// CreateOwnApiKeyParams defines parameters for CreateOwnApiKey.
+type CreateOwnApiKeyParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RevokeOwnApiKeyParams defines parameters for RevokeOwnApiKey.
+type RevokeOwnApiKeyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateOwnApiKeyParams defines parameters for UpdateOwnApiKey.
+type UpdateOwnApiKeyParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RotateOwnApiKeyParams defines parameters for RotateOwnApiKey.
+type RotateOwnApiKeyParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpdateProfileParams defines parameters for UpdateProfile.
+type UpdateProfileParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListOwnSessionsParams defines parameters for ListOwnSessions.
+type ListOwnSessionsParams struct {
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+}
+
 // CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
 type CreateApiKeyJSONRequestBody = ApiKeyCreate
 
@@ -4023,11 +4728,26 @@ type UpdateBudgetJSONRequestBody = BudgetUpdate
 // ClassifyResultJSONRequestBody defines body for ClassifyResult for application/json ContentType.
 type ClassifyResultJSONRequestBody = UpstreamResult
 
+// CreateConnectionJSONRequestBody defines body for CreateConnection for application/json ContentType.
+type CreateConnectionJSONRequestBody = ConnectionCreate
+
+// UpdateConnectionJSONRequestBody defines body for UpdateConnection for application/json ContentType.
+type UpdateConnectionJSONRequestBody = ConnectionUpdate
+
 // ExplainRequestJSONRequestBody defines body for ExplainRequest for application/json ContentType.
 type ExplainRequestJSONRequestBody = ExplainQuestion
 
 // UpdateGovernanceConfigJSONRequestBody defines body for UpdateGovernanceConfig for application/json ContentType.
 type UpdateGovernanceConfigJSONRequestBody = GovernanceConfigUpdate
+
+// CreateGroupJSONRequestBody defines body for CreateGroup for application/json ContentType.
+type CreateGroupJSONRequestBody = GroupCreate
+
+// UpdateGroupJSONRequestBody defines body for UpdateGroup for application/json ContentType.
+type UpdateGroupJSONRequestBody = GroupUpdate
+
+// AddGroupMembersJSONRequestBody defines body for AddGroupMembers for application/json ContentType.
+type AddGroupMembersJSONRequestBody = GroupMembersAdd
 
 // ResetRouteHealthJSONRequestBody defines body for ResetRouteHealth for application/json ContentType.
 type ResetRouteHealthJSONRequestBody = RouteHealthReset
@@ -4097,6 +4817,30 @@ type CreateRoutingRuleJSONRequestBody = RoutingRuleCreate
 
 // UpdateRoutingRuleJSONRequestBody defines body for UpdateRoutingRule for application/json ContentType.
 type UpdateRoutingRuleJSONRequestBody = RoutingRuleUpdate
+
+// CreateUserJSONRequestBody defines body for CreateUser for application/json ContentType.
+type CreateUserJSONRequestBody = UserCreate
+
+// UpdateUserJSONRequestBody defines body for UpdateUser for application/json ContentType.
+type UpdateUserJSONRequestBody = UserUpdate
+
+// CreateOwnApiKeyJSONRequestBody defines body for CreateOwnApiKey for application/json ContentType.
+type CreateOwnApiKeyJSONRequestBody = OwnApiKeyCreate
+
+// UpdateOwnApiKeyJSONRequestBody defines body for UpdateOwnApiKey for application/json ContentType.
+type UpdateOwnApiKeyJSONRequestBody = ApiKeyUpdate
+
+// RotateOwnApiKeyJSONRequestBody defines body for RotateOwnApiKey for application/json ContentType.
+type RotateOwnApiKeyJSONRequestBody = ApiKeyRotate
+
+// ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
+type ChangePasswordJSONRequestBody = PasswordChange
+
+// UpdateProfileJSONRequestBody defines body for UpdateProfile for application/json ContentType.
+type UpdateProfileJSONRequestBody = ProfileUpdate
+
+// LoginJSONRequestBody defines body for Login for application/json ContentType.
+type LoginJSONRequestBody = Login
 
 // CreateTokenFormdataRequestBody defines body for CreateToken for application/x-www-form-urlencoded ContentType.
 type CreateTokenFormdataRequestBody = TokenRequest

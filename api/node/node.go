@@ -7,7 +7,7 @@
 //
 //   - 1 (2026-11-29): first format.
 //     2026-11-30: a health event says how old it is, and when a lost log had it; probe slots;
-//     a health report says which configuration the node serves.
+//     a health report says which configuration the node serves; checks of a provider's connection.
 //     2026-11-30: model access policies, groups of routes and of keys. A node from before does
 //     not check them: all are to be renewed before the first policy is written.
 //
@@ -53,6 +53,10 @@ const (
 	// AskHealthSubject asks every node for the health records of one organization; the
 	// request is a HealthAsk, each answer a HealthReport.
 	AskHealthSubject = "ask.v1.health"
+	// AskProbeSubject asks one node, the first of ProbeQueue to take it, to check a
+	// provider's connection; the request is a ProbeAsk, the answer a ProbeReport.
+	AskProbeSubject = "ask.v1.probe"
+	ProbeQueue      = "probe"
 	// AskSubject makes every node say its Acks again; a control plane that has just
 	// begun to listen asks, since it cannot know what it missed.
 	AskSubject = "ask.v1.acks"

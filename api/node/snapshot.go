@@ -102,9 +102,10 @@ type Key struct {
 	Kind      string     `json:"kind"` // user, machine, agent_session
 	UserID    *uuid.UUID `json:"user_id,omitempty"`
 	GroupName string     `json:"group_name,omitempty"`
-	Groups    []string   `json:"groups,omitempty"` // that the key acts as, each once
 	Disabled  bool       `json:"disabled,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// Groups are those the key acts as a member of, sorted: its user's, or its own one.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // AllGroups are the groups that the key acts as. A control plane from before Groups says

@@ -45,6 +45,7 @@ func commands() []command {
 		{"dataplane", "run one data-plane node", runDataPlane},
 		{"migrate", "bring the database to this version's schema", runMigrate},
 		{"organization", "create an organization and its first service account", runOrganization},
+		{"user", "create a person who can sign in, such as an organization's first administrator", runUser},
 		{"keygen", "make an installation's keys, as environment variables", runKeygen},
 		{"demo-provider", "run a provider that speaks the dialects and fails on command", runDemoProvider},
 		{"version", "print the version", runVersion},

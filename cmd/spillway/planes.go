@@ -183,6 +183,16 @@ func runMigrate(ctx context.Context, c *invocation) error {
 	return usage(migrations.Up(ctx, database))
 }
 
+// openStore opens the database for a command that acts on it.
+func (c *invocation) openStore(ctx context.Context) (*store.DB, error) {
+	database, err := c.needed("SPILLWAY_DATABASE_URL", whatDatabase)
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, store.Config{DatabaseURL: database})
+	return db, usage(err)
+}
+
 func runOrganization(ctx context.Context, c *invocation) error {
 	name := c.flags.String("name", "", "the organization's name")
 	if err := c.parse(0); err != nil {
@@ -191,13 +201,9 @@ func runOrganization(ctx context.Context, c *invocation) error {
 	if *name == "" {
 		return usage(errors.New("--name is needed"))
 	}
-	database, err := c.needed("SPILLWAY_DATABASE_URL", whatDatabase)
+	db, err := c.openStore(ctx)
 	if err != nil {
 		return err
-	}
-	db, err := store.Open(ctx, store.Config{DatabaseURL: database})
-	if err != nil {
-		return usage(err)
 	}
 	defer db.Close()
 	org, err := db.CreateOrganization(ctx, *name)

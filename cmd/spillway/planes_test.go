@@ -137,12 +137,32 @@ func TestSeparateProcesses(t *testing.T) {
 	var key struct{ Key string }
 	admin("/api-keys", `{"name":"k"}`, &key)
 	admin("/providers", `{"name":"p","model_provider":"openai","base_url":"`+upstream+`/v1","api_key":"x","models":["m"]}`, nil)
+	address := "dana@acme.example"
+	code, created, stderr = program(t, env, "user", "--organization", "ACME", "--email", address)
+	person := variables(created)
+	if code != 0 || person["email"] != address || person["password"] == "" {
+		t.Fatalf("user: exit code %d: %s%s", code, created, stderr)
+	}
+	post(t, logs, "http://"+control+"/auth/login", "application/json", "", `{"email":"`+address+`","password":"`+person["password"]+`"}`, nil)
+	chosen := append(env, "SPILLWAY_USER_PASSWORD=a password of my own")
+	if code, created, _ = program(t, chosen, "user", "--organization", "acme", "--email", "eve@acme.example", "--role", "member"); code != 0 || strings.Contains(created, "password") {
+		t.Errorf("user with a password: exit code %d: %s", code, created)
+	}
+	post(t, logs, "http://"+control+"/auth/login", "application/json", "", `{"email":"eve@acme.example","password":"a password of my own"}`, nil)
+	for name, args := range map[string][]string{
+		"Again": {"--organization", "acme", "--email", address}, "NoOrganization": {"--organization", "nowhere", "--email", address},
+		"NoEmail": {"--organization", "acme"}, "BadRole": {"--organization", "acme", "--email", "x@acme.example", "--role", "king"},
+	} {
+		if code, _, stderr := program(t, env, append([]string{"user"}, args...)...); code != 2 || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("user %s: exit code %d: %s", name, code, stderr)
+		}
+	}
 	var answer struct{ Model string }
 	post(t, logs, "http://"+gateway+"/v1/chat/completions", "application/json", "Bearer "+key.Key, `{"model":"p/m","messages":[{"role":"user","content":"Hello"}]}`, &answer)
 	if answer.Model != "m" {
 		t.Errorf("got an answer of %q: %s", answer.Model, logs())
 	}
-	for _, secret := range []string{key.Key, token.AccessToken, account["client_secret"], variables(keys)["SPILLWAY_SEAL_KEY"], variables(keys)["SPILLWAY_SIGNING_KEY"]} {
+	for _, secret := range []string{key.Key, token.AccessToken, account["client_secret"], person["password"], variables(keys)["SPILLWAY_SEAL_KEY"], variables(keys)["SPILLWAY_SIGNING_KEY"]} {
 		if strings.Contains(logs(), secret) {
 			t.Error("a log holds a secret")
 		}

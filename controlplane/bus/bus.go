@@ -45,7 +45,9 @@ type Bus struct {
 	cfg  Config
 	poke chan struct{} // something may have changed
 	redo chan struct{} // the bus may have lost something
-	conn atomic.Pointer[nats.Conn]
+	// probes: a connection may have become due for a check
+	probes chan struct{}
+	conn   atomic.Pointer[nats.Conn]
 
 	mu   sync.Mutex
 	acks map[ackKey]node.Ack
@@ -74,7 +76,7 @@ func New(cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Bus{cfg: cfg, poke: make(chan struct{}, 1), redo: make(chan struct{}, 1), acks: map[ackKey]node.Ack{}, more: make(chan struct{})}, nil
+	return &Bus{cfg: cfg, poke: make(chan struct{}, 1), redo: make(chan struct{}, 1), probes: make(chan struct{}, 1), acks: map[ackKey]node.Ack{}, more: make(chan struct{})}, nil
 }
 
 // Run publishes until ctx ends. Lost connections are waited out.
@@ -102,6 +104,7 @@ func (b *Bus) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { b.listen(ctx) })
+	wg.Go(func() { b.probeAll(ctx) })
 	b.publishAll(ctx, js)
 	return nil
 }
@@ -140,6 +143,7 @@ func (b *Bus) listen(ctx context.Context) {
 			continue
 		}
 		signal(b.poke)
+		signal(b.probes)
 	}
 }
 

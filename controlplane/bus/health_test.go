@@ -22,6 +22,12 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 // start runs a bus over a server of its own, with a connection for a test's nodes.
 func start(t *testing.T) (*bus.Bus, *nats.Conn) {
 	t.Helper()
+	return startOver(t, storetest.New(t))
+}
+
+// startOver is start over a database that the test knows.
+func startOver(t *testing.T, db *storetest.Database) (*bus.Bus, *nats.Conn) {
+	t.Helper()
 	ns, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +38,7 @@ func start(t *testing.T) (*bus.Bus, *nats.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bus.New(bus.Config{InProcess: ns, SigningKey: key, Store: storetest.New(t).Store})
+	b, err := bus.New(bus.Config{InProcess: ns, SigningKey: key, Store: db.Store})
 	if err != nil {
 		t.Fatal(err)
 	}

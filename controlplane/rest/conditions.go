@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"io"
 	"net/http"
 	"strings"
@@ -66,11 +65,12 @@ func (s *server) once(next echo.HandlerFunc) echo.HandlerFunc {
 		if p.IdempotencyKey == "" {
 			return next(c)
 		}
-		fingerprint, err := fingerprint(c.Request())
+		fingerprint, err := s.fingerprint(c.Request())
 		if err != nil {
 			return err
 		}
-		kept, err := s.store.IdempotencyKeys().Begin(c.Request().Context(), p, fingerprint)
+		op, _ := s.doc.operation(c)
+		kept, err := s.store.IdempotencyKeys().Begin(c.Request().Context(), p, fingerprint, op.secret)
 		if err != nil {
 			return err
 		}
@@ -107,16 +107,13 @@ func (s *server) endOnce(c echo.Context, p tenant.Principal, answer []byte, fail
 }
 
 // fingerprint tells one request from another, and leaves its body to be read.
-func fingerprint(r *http.Request) ([]byte, error) {
+func (s *server) fingerprint(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	h := sha256.New()
-	_, _ = io.WriteString(h, r.Method+" "+r.URL.RequestURI()+"\n")
-	_, _ = h.Write(body)
-	return h.Sum(nil), nil
+	return s.identity.Fingerprint([]byte(r.Method+" "+r.URL.RequestURI()+"\n"), body), nil
 }
 
 // copier keeps what is answered.

@@ -162,6 +162,7 @@ func TestDocumentHasConditions(t *testing.T) {
 				answer = op.Responses.Status(http.StatusCreated)
 			}
 			switch {
+			case op.OperationID == "endOwnSession": // nobody edits a session
 			case method == http.MethodPut && single, method == http.MethodPatch && single, method == http.MethodDelete && single:
 				if !has(op, "If-Match") || op.Responses.Status(http.StatusPreconditionFailed) == nil {
 					t.Errorf("%s has no If-Match or no 412", op.OperationID)

@@ -25,6 +25,8 @@ type operation struct {
 	id tenant.Operation
 	// public operations need no access token.
 	public bool
+	// form operations take one in place of JSON.
+	form bool
 	// body is the schema of a JSON request body, or nil.
 	body *openapi3.Schema
 	// params are those of the path and the query.
@@ -60,6 +62,7 @@ func newOperation(item *openapi3.PathItem, described *openapi3.Operation) operat
 		if media := described.RequestBody.Value.Content["application/json"]; media != nil {
 			op.body = media.Schema.Value
 		}
+		op.form = described.RequestBody.Value.Content[echo.MIMEApplicationForm] != nil
 	}
 	for _, p := range slices.Concat(item.Parameters, described.Parameters) {
 		op.params = append(op.params, p.Value)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,6 +27,7 @@ var answers = map[tenant.Kind]struct {
 	tenant.KindConflict:        {http.StatusConflict, admin.ErrorErrorTypeConflictError},
 	tenant.KindStale:           {http.StatusPreconditionFailed, admin.ErrorErrorTypeConflictError},
 	tenant.KindUnavailable:     {http.StatusServiceUnavailable, admin.ErrorErrorTypeInternalError},
+	tenant.KindTooMany:         {http.StatusTooManyRequests, admin.ErrorErrorTypeInvalidRequestError},
 }
 
 // answerError is the one place that turns an error into an answer. An error that
@@ -53,6 +56,9 @@ func (s *server) explain(err error, c echo.Context) (int, admin.Error) {
 	switch {
 	case errors.As(err, &domain):
 		answer := answers[domain.Kind]
+		if domain.RetryAfter > 0 {
+			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(domain.RetryAfter.Seconds()))))
+		}
 		return answer.status, envelope(answer.word, domain.Message, domain.Code, domain.Param)
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, envelope(admin.ErrorErrorTypeInvalidRequestError, "the request body is larger than 1 MiB", "", "")
@@ -80,4 +86,10 @@ func envelope(word admin.ErrorErrorType, message, code, param string) admin.Erro
 		e.Error.Param = &param
 	}
 	return e
+}
+
+// isKind reports whether the error is the domain's and of the kind.
+func isKind(err error, kind tenant.Kind) bool {
+	var e *tenant.Error
+	return errors.As(err, &e) && e.Kind == kind
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -124,8 +123,7 @@ func (s *server) knowKey(ctx context.Context, id *uuid.UUID) error {
 		return nil
 	}
 	_, err := s.store.APIKeys().Get(ctx, principal(ctx), *id)
-	var e *tenant.Error
-	if errors.As(err, &e) && e.Kind == tenant.KindNotFound {
+	if isKind(err, tenant.KindNotFound) {
 		return tenant.UnknownAPIKey(*id)
 	}
 	return err

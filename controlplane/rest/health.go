@@ -29,6 +29,8 @@ type Fleet interface {
 	Acks(organization uuid.UUID) []node.Ack
 	// ResetHealth ends a cooldown on every node.
 	ResetHealth(ctx context.Context, organization, provider uuid.UUID, upstreamModel string) error
+	// Probe has one node check a provider's connection.
+	Probe(ctx context.Context, ask node.ProbeAsk) (node.ProbeReport, error)
 }
 
 // nobody is the fleet of a control plane that is not connected to one.
@@ -46,6 +48,10 @@ func (nobody) Acks(uuid.UUID) []node.Ack { return nil }
 
 func (nobody) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error {
 	return tenant.Unavailable()
+}
+
+func (nobody) Probe(context.Context, node.ProbeAsk) (node.ProbeReport, error) {
+	return node.ProbeReport{}, tenant.Unavailable()
 }
 
 func (s *server) ListRouteHealth(ctx context.Context, _ admin.ListRouteHealthRequestObject) (admin.ListRouteHealthResponseObject, error) {

@@ -97,6 +97,19 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.CreateRoute:                func() any { return new(admin.CreateRouteJSONRequestBody) },
 	tenant.RenameRoute:                func() any { return new(admin.RenameRouteJSONRequestBody) },
 	tenant.DuplicateRoute:             func() any { return new(admin.DuplicateRouteJSONRequestBody) },
+	tenant.CreateConnection:     func() any { return new(admin.CreateConnectionJSONRequestBody) },
+	tenant.UpdateConnection:     func() any { return new(admin.UpdateConnectionJSONRequestBody) },
+	tenant.CreateUser:           func() any { return new(admin.CreateUserJSONRequestBody) },
+	tenant.UpdateUser:           func() any { return new(admin.UpdateUserJSONRequestBody) },
+	tenant.CreateGroup:          func() any { return new(admin.CreateGroupJSONRequestBody) },
+	tenant.UpdateGroup:          func() any { return new(admin.UpdateGroupJSONRequestBody) },
+	tenant.AddGroupMembers:      func() any { return new(admin.AddGroupMembersJSONRequestBody) },
+	tenant.UpdateProfile:        func() any { return new(admin.UpdateProfileJSONRequestBody) },
+	tenant.ChangePassword:       func() any { return new(admin.ChangePasswordJSONRequestBody) },
+	tenant.CreateOwnAPIKey:      func() any { return new(admin.CreateOwnApiKeyJSONRequestBody) },
+	tenant.UpdateOwnAPIKey:      func() any { return new(admin.UpdateOwnApiKeyJSONRequestBody) },
+	tenant.RotateOwnAPIKey:      func() any { return new(admin.RotateOwnApiKeyJSONRequestBody) },
+	"login":                     func() any { return new(admin.LoginJSONRequestBody) },
 }
 
 // FuzzBody holds the document against the generated types: what fits a request body
@@ -117,7 +130,8 @@ func FuzzBody(f *testing.F) {
 		bodies = append(bodies, op)
 	}
 	const id = "0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11"
-	for _, seed := range []string{`{"name":"x"}`, `{"entries":[{"id":"` + id + `","priority":1}]}`, `{"disabled":null}`, `{"disabled":true}`, `[null]`, `{}`,
+	for _, seed := range []string{`{"name":"x"}`, `{"entries":[{"id":"` + id + `","priority":1}]}`, `{"disabled":null}`, `{"email":"a@b","name":"x","role":"admin","password":null}`, `{"user_ids":["` + id + `",1]}`,
+		`{"current_password":"a","new_password":"b"}`, `{"email":"a@b","password":"c","organization":null}`, `{"disabled":true}`, `[null]`, `{}`,
 		`{"name":"x","expires_at":"2027-01-01T00:00:00Z","scopes":[1]}`, `{"name":"x","expires_at":"2027-01-01T00:00:00,5Z"}`,
 		`{"name":"x","user_id":"{` + id + `}","scopes":["a"]}`, `{"name":"x","user_id":"urn:uuid:` + id + `"}`,
 		`{"provider_id":"` + id + `","model_alias":"a","upstream_model":"b","source":null,"priority":-1}`, `{"priority":99999999999999999999}`,

@@ -44,8 +44,12 @@ func pageBy[T any](list []T, key func(T) string, limit *int, path string) ([]T, 
 // isAfter orders ids as Postgres does.
 func isAfter(id, other uuid.UUID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
-func providerID(p tenant.Provider) uuid.UUID { return p.ID }
-func mappingID(m tenant.Mapping) uuid.UUID   { return m.ID }
-func apiKeyID(k tenant.APIKey) uuid.UUID     { return k.ID }
+func providerID(p tenant.Provider) uuid.UUID     { return p.ID }
+func mappingID(m tenant.Mapping) uuid.UUID       { return m.ID }
+func apiKeyID(k tenant.APIKey) uuid.UUID         { return k.ID }
+func userID(u tenant.User) uuid.UUID             { return u.ID }
+func connectionID(c tenant.Connection) uuid.UUID { return c.ID }
+func groupID(g tenant.Group) uuid.UUID           { return g.ID }
+func sessionID(s tenant.Session) uuid.UUID       { return s.ID }
 
 func priceEntryID(e tenant.PriceEntry) uuid.UUID { return e.ID }

@@ -107,13 +107,16 @@ func showProvider(p tenant.Provider) admin.Provider {
 		RequestTimeoutSecs: orNull(p.Timeouts.RequestSecs), StreamIdleTimeoutSecs: orNull(p.Timeouts.StreamIdleSecs),
 		ModelSyncMode: admin.ModelSyncMode(p.ModelSyncMode), BillingMode: admin.BillingMode(p.Billing.Mode),
 		BillingReason: orNull((*admin.BillingReason)(p.Billing.Reason)), BillingNote: orNull(p.Billing.Note),
-		ConnectionId: orNull[uuid.UUID](nil), CatalogId: orNull[uuid.UUID](nil), ChangeNote: orNull(p.ChangeNote),
+		ConnectionId: orNull(p.ConnectionID), CatalogId: orNull[uuid.UUID](nil), ChangeNote: orNull(p.ChangeNote),
 		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(p.CreatedBy.UserID), CreatedByEmail: orNull(p.CreatedBy.Email), CreatedByName: orNull(p.CreatedBy.Name),
 		LastModifiedByUserId: orNull(p.ModifiedBy.UserID), LastModifiedByEmail: orNull(p.ModifiedBy.Email),
 		LastModifiedByName: orNull(p.ModifiedBy.Name), LastModifiedAt: timeOrNull(p.ModifiedAt), LastChangeNote: orNull(p.ChangeNote),
 	}
-	if p.CredentialID != nil {
+	switch {
+	case p.ConnectionID != nil:
+		out.SecretPath = "connections/" + p.ConnectionID.String()
+	case p.CredentialID != nil:
 		out.SecretPath = "provider-credentials/" + p.CredentialID.String()
 	}
 	if p.Health.Detail != "" {

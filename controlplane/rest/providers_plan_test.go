@@ -153,8 +153,8 @@ func TestProviderBillingRefusals(t *testing.T) {
 	a.call(t, "PUT", path, `{"billing_reason":null}`).wantError(t, 400, "invalid_request_error", required)
 }
 
-// TestProviderConnection: there are no shared credentials, so none can be attached,
-// nor stand in for a key.
+// TestProviderConnection: a connection that is not there can neither be attached nor stand
+// in for a key.
 func TestProviderConnection(t *testing.T) {
 	t.Parallel()
 	a := setup(t)

@@ -36,7 +36,7 @@ func TestWhatIsAcceptedIsServed(t *testing.T) {
 				base = home
 			}
 			patch.Name, patch.BaseURL, patch.AuthType, patch.Settings = &f.Slug, &base, &auth, json.RawMessage(`{"project":"p"}`)
-			cfg, _, err := tenant.ProviderCreate{Family: f.Slug, ProviderPatch: patch}.New()
+			cfg, _, err := tenant.ProviderCreate{Family: f.Slug, ProviderPatch: patch}.New(nil)
 			if err != nil {
 				continue
 			}

@@ -26,13 +26,17 @@ import (
 // maxBodyBytes bounds a request body.
 const maxBodyBytes = 1 << 20
 
-// pathPrefix starts the address of every resource.
-const pathPrefix = "/api/llm-gateway/admin/"
+// Starts of the addresses of every resource, and of what is the caller's own.
+const (
+	pathPrefix = "/api/llm-gateway/admin/"
+	ownPrefix  = "/api/llm-gateway/user/"
+)
 
 // Config is what the API is served from.
 type Config struct {
 	Store    *store.DB        // required
 	Identity *identity.Tokens // required
+	People   *identity.People // required
 	Fleet    Fleet            // nil: the data plane is out of reach
 	Log      *slog.Logger     // nil: no log
 }
@@ -41,6 +45,7 @@ type Config struct {
 type server struct {
 	store    *store.DB
 	identity *identity.Tokens
+	people   *identity.People
 	fleet    Fleet
 	log      *slog.Logger
 	doc      *document
@@ -51,8 +56,8 @@ var _ admin.StrictServerInterface = (*server)(nil)
 // New returns the handler of the admin API. It fails when the document and the
 // permission table do not name the same operations.
 func New(cfg Config) (http.Handler, error) {
-	if cfg.Store == nil || cfg.Identity == nil {
-		return nil, errors.New("rest: Config.Store and Config.Identity are required")
+	if cfg.Store == nil || cfg.Identity == nil || cfg.People == nil {
+		return nil, errors.New("rest: Config.Store, Config.Identity and Config.People are required")
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -62,7 +67,7 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
 	cfg.Store.RefuseWith(refused)
-	s := &server{store: cfg.Store, identity: cfg.Identity, fleet: cfg.Fleet, log: cfg.Log, doc: doc}
+	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc}
 	if s.fleet == nil {
 		s.fleet = nobody{}
 	}
@@ -72,7 +77,7 @@ func New(cfg Config) (http.Handler, error) {
 	e.Binder = binder{doc}
 	e.Pre(asWritten)
 	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.once, s.readForm)
-	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest}))
+	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest, withEcho}))
 	return e, nil
 }
 
@@ -134,7 +139,7 @@ func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if !ok || op.public {
 			return next(c)
 		}
-		p, err := s.identity.Verify(c.Request().Context(), bearer(c.Request()))
+		p, session, err := s.identify(c)
 		if err != nil {
 			return err
 		}
@@ -147,7 +152,8 @@ func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := op.conditions(&p, c.Request().Header); err != nil {
 			return err
 		}
-		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), principalKey{}, p)))
+		ctx := context.WithValue(c.Request().Context(), principalKey{}, p)
+		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, sessionKey{}, session)))
 		return next(c)
 	}
 }

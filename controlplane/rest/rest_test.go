@@ -33,6 +33,9 @@ const (
 	providersPath = adminPath + "providers"
 	mappingsPath  = adminPath + "model-mappings"
 	keysPath      = adminPath + "api-keys"
+	usersPath     = adminPath + "users"
+	peopleGroupsPath    = adminPath + "groups"
+	userPath      = "/api/llm-gateway/user/"
 )
 
 // api is a running admin API and a caller of it.
@@ -47,6 +50,7 @@ type api struct {
 	clientID, clientSecret string
 	org                    uuid.UUID
 	token                  string
+	cookie                 string // of a session, in place of the token
 }
 
 // setup returns the API for an administrator of a new organization.
@@ -79,7 +83,7 @@ func setupFleet(t *testing.T, db *storetest.Database, nodes rest.Fleet) *api {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, Fleet: nodes, Log: log})
+	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: identity.NewPeople(a.db.Store), Fleet: nodes, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +140,12 @@ func (a *api) form(t *testing.T, form url.Values, change func(*http.Request)) an
 // administrator.
 func (a *api) call(t *testing.T, method, path string, body any) answer {
 	t.Helper()
+	return a.sendJSON(t, method, path, body, nil)
+}
+
+// sendJSON is call for a request that is changed before it is sent.
+func (a *api) sendJSON(t *testing.T, method, path string, body any, change func(*http.Request)) answer {
+	t.Helper()
 	var text string
 	switch b := body.(type) {
 	case nil:
@@ -148,7 +158,7 @@ func (a *api) call(t *testing.T, method, path string, body any) answer {
 		}
 		text = string(raw)
 	}
-	return a.send(t, method, path, text, nil)
+	return a.send(t, method, path, text, change)
 }
 
 func (a *api) send(t *testing.T, method, path, body string, change func(*http.Request)) answer {
@@ -157,7 +167,12 @@ func (a *api) send(t *testing.T, method, path, body string, change func(*http.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+a.token)
+	if a.cookie != "" {
+		req.Header.Set("Cookie", a.cookie)
+		req.Header.Set("X-Spillway-Request", "1")
+	} else {
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
 	req.Header.Set("Content-Type", "application/json")
 	if change != nil {
 		change(req)

@@ -41,7 +41,11 @@ func (s *server) standings(ctx context.Context) standings {
 
 // of is the row's status by its own policy, or nil when it is healthy or not known.
 func (s standings) of(m tenant.Mapping) *admin.RouteHealthStatus {
-	j, known := s[standing{m.ProviderID, m.UpstreamModel, m.Cooldown}]
+	return s.status(standing{m.ProviderID, m.UpstreamModel, m.Cooldown})
+}
+
+func (s standings) status(target standing) *admin.RouteHealthStatus {
+	j, known := s[target]
 	if !known || j.State == node.StateHealthy {
 		return nil
 	}

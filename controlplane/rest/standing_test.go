@@ -22,6 +22,7 @@ type fleet struct {
 	acks    []node.Ack
 	err     error
 	asked   int
+	probe   node.ProbeReport
 }
 
 func (f *fleet) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
@@ -42,6 +43,16 @@ func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 }
 
 func (f *fleet) Acks(uuid.UUID) []node.Ack { return f.acks }
+// Probe answers what the test sets, of the newest configuration.
+func (f *fleet) Probe(_ context.Context, ask node.ProbeAsk) (node.ProbeReport, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.probe
+	if r.Version == 0 {
+		r.Version = ask.Version
+	}
+	return r, f.err
+}
 
 func (f *fleet) ResetHealth(context.Context, uuid.UUID, uuid.UUID, string) error { return f.err }
 

@@ -29,7 +29,7 @@ func (d described) fill(id string) string {
 		}
 		return path
 	}
-	return strings.NewReplacer("{id}", id, "{alias}", "theirs").Replace(d.path)
+	return strings.NewReplacer("{id}", id, "{alias}", "theirs", "{user_id}", uuid.Nil.String()).Replace(d.path)
 }
 
 func operations(t *testing.T) (list []described) {
@@ -69,7 +69,7 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"createToken"}, public); diff != "" {
+	if diff := cmp.Diff([]string{"createToken", "login"}, slices.Sorted(slices.Values(public))); diff != "" {
 		t.Errorf("operations without a token (-want +got):\n%s", diff)
 	}
 }
@@ -107,11 +107,16 @@ func (a *api) everything(t *testing.T) foreign {
 	f["rate-limits"] = a.call(t, "POST", limitsPath, rateLimit("Theirs")).want(t, 200).id(t)
 	f["budgets"] = a.call(t, "POST", budgetsPath, budget("Theirs")).want(t, 200).id(t)
 	f["model-pricing"] = a.price(t, with(price("m", 1), fields{"effective_from": farFuture})).id(t)
+	f["connections"] = a.call(t, "POST", connectionsPath, connection("Theirs")).want(t, 200).id(t)
+	person := a.person(t, "theirs@other.example", "member")
+	f["users"] = person.call(t, "GET", userPath+"profile", nil).want(t, 200).id(t)
+	f["sessions"] = person.call(t, "GET", userPath+"sessions", nil).want(t, 200).list(t)[0]["id"].(string)
+	f["groups"] = a.call(t, "POST", peopleGroupsPath, fields{"name": "theirs", "user_ids": []string{f["users"]}}).want(t, 200).id(t)
 	return f
 }
 
 func (f foreign) idFor(path string) string {
-	return f[strings.Split(strings.TrimPrefix(path, adminPath), "/")[0]]
+	return f[strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, adminPath), userPath), "/")[0]]
 }
 
 // bodies by operation, where one is needed; %s is an id of another organization.
@@ -139,18 +144,31 @@ var matrixBodies = map[string]string{
 	"createModelAccess":         `{"name":"x","scope_type":"org","policy_type":"denylist","targets":[{"kind":"route_group","group_id":"%s"}]}`,
 	"updateModelRouteGroup":     `{}`,
 	"addModelRouteGroupMembers": `{"model_aliases":["x"]}`,
+	"updateUser":           `{}`,
+	"updateConnection":     `{}`,
+	"createProvider":       `{"name":"x","model_provider":"openai","base_url":"https://api.openai.com/v1","connection_id":"%s"}`,
+	"updateGroup":          `{}`,
+	"createGroup":          `{"name":"x","user_ids":["%s"]}`,
+	"addGroupMembers":      `{"user_ids":["00000000-0000-0000-0000-000000000000"]}`,
+	"updateOwnApiKey":      `{"disabled":true}`,
+	"rotateOwnApiKey":      `{}`,
 }
 
 // leaks calls every operation that takes an id with the id of another organization
 // and with one that does not exist, and returns where the answers differ.
 func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 	t.Helper()
+	person := a.person(t, "mine@acme.example", "member")
 	ask := func(op described, id string) string {
 		body := matrixBodies[op.id]
 		if strings.Contains(body, "%s") {
 			body = fmt.Sprintf(body, id)
 		}
-		r := a.call(t, op.method, op.fill(id), body)
+		caller := a
+		if strings.HasPrefix(op.path, userPath) {
+			caller = person
+		}
+		r := caller.call(t, op.method, op.fill(id), body)
 		return fmt.Sprint(r.status, strings.ReplaceAll(string(r.body), id, "ID"))
 	}
 	for _, op := range operations(t) {
@@ -164,6 +182,10 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 			id = theirs["model-route-groups"]
 		case "explainRequest":
 			id = theirs["api-keys"]
+		case "createProvider":
+			id = theirs["connections"]
+		case "createGroup":
+			id = theirs["users"]
 		case "reorderModelMappings":
 		default:
 			if !strings.Contains(op.path, "{id}") && !strings.Contains(op.path, "{alias}") {
@@ -187,8 +209,11 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 	if got := a.leaks(t, theirID); len(got) != 0 {
 		t.Errorf("the answer tells whether another organization has the id: %v", got)
 	}
-	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, routesPath, pricesPath, limitsPath, budgetsPath, policiesPath} {
-		if got := a.call(t, "GET", path, nil).want(t, 200).list(t); len(got) != 0 {
+	for _, path := range []string{providersPath, mappingsPath, keysPath, accessPath, groupsPath, routesPath, pricesPath, limitsPath, budgetsPath, policiesPath,
+		usersPath, peopleGroupsPath, connectionsPath} {
+		got := a.call(t, "GET", path, nil).want(t, 200).list(t)
+		got = slices.DeleteFunc(got, func(row map[string]any) bool { return row["email"] == "mine@acme.example" })
+		if len(got) != 0 {
 			t.Errorf("GET %s lists another organization's: %v", path, got)
 		}
 	}
@@ -201,7 +226,8 @@ func TestAnotherOrganizationIsNotThere(t *testing.T) {
 // that stays green without the wall is no test.
 func TestMatrixSeesAMissingPolicy(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing", "rate_limits", "budgets", "routing_policies", "routing_rules"} {
+	for _, table := range []string{"providers", "model_mappings", "api_keys", "model_route_groups", "model_access_policies", "model_pricing", "rate_limits", "budgets", "routing_policies", "routing_rules",
+		"users", "groups", "connections"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
 			a := setupAlone(t)

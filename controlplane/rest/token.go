@@ -17,7 +17,7 @@ import (
 // in the words of RFC 6749, section 5.2, instead of the envelope.
 func (s *server) readForm(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if op, ok := s.doc.operation(c); !ok || !op.public {
+		if op, ok := s.doc.operation(c); !ok || !op.form {
 			return next(c)
 		}
 		if media, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType)); err != nil || media != echo.MIMEApplicationForm {

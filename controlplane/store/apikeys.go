@@ -15,25 +15,48 @@ import (
 // keyPrefixLen is how much of a key is kept to recognise it by.
 const keyPrefixLen = 8
 
-// APIKeys are the gateway keys of an organization.
-type APIKeys struct{ db *DB }
+// APIKeys are the gateway keys of an organization, or the caller's own of them.
+type APIKeys struct {
+	db  *DB
+	ops keyOperations
+	own bool // the rest is not there
+}
+
+// keyOperations are what permits each method.
+type keyOperations struct{ list, create, get, update, revoke, rotate tenant.Operation }
 
 // APIKeys returns the gateway keys.
-func (d *DB) APIKeys() APIKeys { return APIKeys{d} }
+func (d *DB) APIKeys() APIKeys {
+	return APIKeys{db: d, ops: keyOperations{tenant.ListAPIKeys, tenant.CreateAPIKey, tenant.GetAPIKey, tenant.UpdateAPIKey, tenant.RevokeAPIKey, tenant.RotateAPIKey}}
+}
+
+// OwnAPIKeys returns the keys of whoever calls.
+func (d *DB) OwnAPIKeys() APIKeys {
+	return APIKeys{db: d, own: true, ops: keyOperations{tenant.ListOwnAPIKeys, tenant.CreateOwnAPIKey, tenant.GetOwnAPIKey, tenant.UpdateOwnAPIKey,
+		tenant.RevokeOwnAPIKey, tenant.RotateOwnAPIKey}}
+}
+
+// owner is whose keys there are; nil: everybody's.
+func (s APIKeys) owner(by tenant.Principal) *uuid.UUID {
+	if !s.own {
+		return nil
+	}
+	return &by.UserID
+}
 
 const selectAPIKey = `
 	SELECT id, org_id, name, kind, user_id, user_email, group_name, scopes, expires_at, key_prefix, created_at, revoked_at, disabled_at,
-	       last_used_at, created_by_user_id, created_by_email, created_by_name, revision
+	       last_used_at, created_by_user_id, created_by_email, created_by_name, revision, disabled_by
 	FROM api_keys`
 
 func scanAPIKey(row pgx.CollectableRow) (k tenant.APIKey, err error) {
 	err = row.Scan(&k.ID, &k.OrganizationID, &k.Name, &k.Kind, &k.UserID, &k.UserEmail, &k.GroupName, &k.Scopes, &k.ExpiresAt, &k.Prefix,
-		&k.CreatedAt, &k.RevokedAt, &k.DisabledAt, &k.LastUsedAt, &k.CreatedBy.UserID, &k.CreatedBy.Email, &k.CreatedBy.Name, &k.Revision)
+		&k.CreatedAt, &k.RevokedAt, &k.DisabledAt, &k.LastUsedAt, &k.CreatedBy.UserID, &k.CreatedBy.Email, &k.CreatedBy.Name, &k.Revision, &k.DisabledBy)
 	return k, err
 }
 
-func getAPIKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.APIKey, error) {
-	k, err := collectOne(ctx, tx, scanAPIKey, selectAPIKey+` WHERE id = $1`, id)
+func (s APIKeys) get(ctx context.Context, tx pgx.Tx, by tenant.Principal, id uuid.UUID) (tenant.APIKey, error) {
+	k, err := collectOne(ctx, tx, scanAPIKey, selectAPIKey+` WHERE id = $1 AND ($2::uuid IS NULL OR user_id = $2)`, id, s.owner(by))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return k, tenant.APIKeyNotFound(id)
 	}
@@ -42,8 +65,8 @@ func getAPIKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.APIKey, err
 
 // List returns every key, revoked ones too.
 func (s APIKeys) List(ctx context.Context, by tenant.Principal) (list []tenant.APIKey, err error) {
-	err = s.db.read(ctx, by, tenant.ListAPIKeys, func(tx pgx.Tx) error {
-		list, err = collect(ctx, tx, scanAPIKey, selectAPIKey+` ORDER BY id`)
+	err = s.db.read(ctx, by, s.ops.list, func(tx pgx.Tx) error {
+		list, err = collect(ctx, tx, scanAPIKey, selectAPIKey+` WHERE $1::uuid IS NULL OR user_id = $1 ORDER BY id`, s.owner(by))
 		return err
 	})
 	return list, err
@@ -51,8 +74,8 @@ func (s APIKeys) List(ctx context.Context, by tenant.Principal) (list []tenant.A
 
 // Get returns one key.
 func (s APIKeys) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (k tenant.APIKey, err error) {
-	err = s.db.read(ctx, by, tenant.GetAPIKey, func(tx pgx.Tx) error {
-		k, err = getAPIKey(ctx, tx, id)
+	err = s.db.read(ctx, by, s.ops.get, func(tx pgx.Tx) error {
+		k, err = s.get(ctx, tx, by, id)
 		return err
 	})
 	return k, err
@@ -60,7 +83,10 @@ func (s APIKeys) Get(ctx context.Context, by tenant.Principal, id uuid.UUID) (k 
 
 // Create makes a key and returns its secret, which is stored only as a hash.
 func (s APIKeys) Create(ctx context.Context, by tenant.Principal, in tenant.KeyCreate) (k tenant.APIKey, secret tenant.Secret, err error) {
-	err = s.db.write(ctx, by, tenant.CreateAPIKey, func(c *change) error {
+	err = s.db.write(ctx, by, s.ops.create, func(c *change) error {
+		if s.own {
+			in.UserID, in.UserEmail, in.GroupName = &by.UserID, &by.Email, nil
+		}
 		cfg, err := in.New(time.Now())
 		if err != nil {
 			return err
@@ -78,7 +104,7 @@ func (s APIKeys) Create(ctx context.Context, by tenant.Principal, in tenant.KeyC
 		}
 		c.changed(id, in.ChangeNote)
 		secret = tenant.NewSecret(text)
-		k, err = getAPIKey(ctx, c, id)
+		k, err = s.get(ctx, c, by, id)
 		return err
 	})
 	return k, secret, err
@@ -86,30 +112,36 @@ func (s APIKeys) Create(ctx context.Context, by tenant.Principal, in tenant.KeyC
 
 // Update disables a key or enables it again. Disabling twice keeps the first time.
 func (s APIKeys) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, in tenant.KeyUpdate) (k tenant.APIKey, err error) {
-	err = s.db.write(ctx, by, tenant.UpdateAPIKey, func(c *change) error {
+	err = s.db.write(ctx, by, s.ops.update, func(c *change) error {
 		if err := in.Validate(); err != nil {
 			return err
 		}
-		before, err := getLiveKey(ctx, c, id)
+		before, err := s.getLive(ctx, c, by, id)
 		if err != nil {
 			return err
 		}
 		if err := c.matches(before.Revision); err != nil {
 			return err
 		}
-		_, err = c.Exec(ctx, `UPDATE api_keys SET disabled_at = CASE WHEN $2::boolean THEN coalesce(disabled_at, now()) END WHERE id = $1`, id, in.Disabled)
+		if s.own && !in.Disabled && !before.EnabledBy(by.UserID) {
+			return tenant.DisabledByAdmin()
+		}
+		_, err = c.Exec(ctx, `
+			UPDATE api_keys SET disabled_at = CASE WHEN $2::boolean THEN coalesce(disabled_at, now()) END,
+				disabled_by = CASE WHEN $2::boolean THEN CASE WHEN disabled_at IS NULL OR NOT $4::boolean THEN $3::uuid ELSE disabled_by END END
+			WHERE id = $1`, id, in.Disabled, by.Subject(), s.own)
 		if err != nil {
 			return err
 		}
 		c.changed(id, in.ChangeNote)
-		k, err = getAPIKey(ctx, c, id)
+		k, err = s.get(ctx, c, by, id)
 		return err
 	})
 	return k, err
 }
 
-func getLiveKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.APIKey, error) {
-	k, err := getAPIKey(ctx, tx, id)
+func (s APIKeys) getLive(ctx context.Context, tx pgx.Tx, by tenant.Principal, id uuid.UUID) (tenant.APIKey, error) {
+	k, err := s.get(ctx, tx, by, id)
 	if err == nil && k.RevokedAt != nil {
 		err = tenant.KeyRevoked()
 	}
@@ -119,11 +151,11 @@ func getLiveKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) (tenant.APIKey, er
 // Rotate replaces the secret of a key and returns the new one. The old one works
 // on for the grace period; one from an earlier rotation ends at once.
 func (s APIKeys) Rotate(ctx context.Context, by tenant.Principal, id uuid.UUID, in tenant.KeyRotate) (k tenant.APIKey, secret tenant.Secret, err error) {
-	err = s.db.write(ctx, by, tenant.RotateAPIKey, func(c *change) error {
+	err = s.db.write(ctx, by, s.ops.rotate, func(c *change) error {
 		if err := in.Validate(); err != nil {
 			return err
 		}
-		if _, err := getLiveKey(ctx, c, id); err != nil {
+		if _, err := s.getLive(ctx, c, by, id); err != nil {
 			return err
 		}
 		text := node.NewKey()
@@ -138,7 +170,7 @@ func (s APIKeys) Rotate(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 		}
 		c.changed(id, in.ChangeNote)
 		secret = tenant.NewSecret(text)
-		k, err = getAPIKey(ctx, c, id)
+		k, err = s.get(ctx, c, by, id)
 		return err
 	})
 	return k, secret, err
@@ -146,8 +178,8 @@ func (s APIKeys) Rotate(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 
 // Revoke ends a key for good. Revoking twice keeps the first time.
 func (s APIKeys) Revoke(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
-	return s.db.write(ctx, by, tenant.RevokeAPIKey, func(c *change) error {
-		before, err := getAPIKey(ctx, c, id)
+	return s.db.write(ctx, by, s.ops.revoke, func(c *change) error {
+		before, err := s.get(ctx, c, by, id)
 		if err != nil {
 			return err
 		}

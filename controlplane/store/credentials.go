@@ -21,8 +21,6 @@ func (d *DB) changeCredential(ctx context.Context, c *change, provider uuid.UUID
 		return err
 	case to.Replace == nil:
 		return nil
-	case d.sealKey == nil:
-		return errors.New("no seal key is configured: a provider credential cannot be stored")
 	}
 	seal := node.Sealed{CredentialID: newID(), Version: 1, Host: host}
 	err := c.QueryRow(ctx, `SELECT id, version + 1 FROM provider_credentials WHERE provider_id = $1`, provider).
@@ -30,11 +28,7 @@ func (d *DB) changeCredential(ctx context.Context, c *change, provider uuid.UUID
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
-	secret, err := json.Marshal(to.Replace)
-	if err != nil {
-		return err
-	}
-	if seal, err = node.Seal(d.sealKey, c.by.OrganizationID, seal, secret); err != nil {
+	if seal, err = d.seal(c.by.OrganizationID, seal, to.Replace); err != nil {
 		return err
 	}
 	_, err = c.Exec(ctx, `
@@ -43,4 +37,16 @@ func (d *DB) changeCredential(ctx context.Context, c *change, provider uuid.UUID
 			ciphertext = EXCLUDED.ciphertext, updated_at = now()`,
 		c.by.OrganizationID, seal.CredentialID, provider, seal.Version, seal.Host, seal.KeyID, seal.Ciphertext)
 	return err
+}
+
+// seal closes a secret to the data plane, for what the seal names and for nothing else.
+func (d *DB) seal(org uuid.UUID, s node.Sealed, credential *node.Credential) (node.Sealed, error) {
+	if d.sealKey == nil {
+		return s, errors.New("no seal key is configured: a provider credential cannot be stored")
+	}
+	secret, err := json.Marshal(credential)
+	if err != nil {
+		return s, err
+	}
+	return node.Seal(d.sealKey, org, s, secret)
 }

@@ -45,8 +45,9 @@ type firstCall struct {
 
 // Begin claims by.IdempotencyKey for a call with the fingerprint, which is 32 bytes. It
 // returns the first call's answer where there is one, and an error where the key stands
-// for another request, or for one whose answer is not there.
-func (s IdempotencyKeys) Begin(ctx context.Context, by tenant.Principal, fingerprint []byte) (kept *KeptAnswer, err error) {
+// for another request, or for one whose answer is not there: not yet, or never where it is
+// secret.
+func (s IdempotencyKeys) Begin(ctx context.Context, by tenant.Principal, fingerprint []byte, secret bool) (kept *KeptAnswer, err error) {
 	err = s.db.transaction(ctx, pgx.TxOptions{}, ofOrg(by.OrganizationID), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM idempotency_keys WHERE begun_at < now() - $1::interval`, keptFor); err != nil {
 			return err
@@ -73,9 +74,9 @@ func (s IdempotencyKeys) Begin(ctx context.Context, by tenant.Principal, fingerp
 		case first.status != nil:
 			kept = &KeptAnswer{Status: *first.status, Body: first.answer, ETag: *first.etag}
 			return nil
-		case first.version != nil:
+		case first.version != nil && (secret || first.stale):
 			return tenant.AnswerNotKept(first.resource)
-		case !first.stale:
+		case !first.stale: // at work, or about to keep its answer
 			return tenant.KeyInUse()
 		}
 		_, err = tx.Exec(ctx, `UPDATE idempotency_keys SET begun_at = now() WHERE subject = $1 AND key = $2`, by.Subject(), by.IdempotencyKey)

@@ -54,6 +54,14 @@ func (d *DB) OrganizationByName(ctx context.Context, name string) (uuid.UUID, bo
 	return org, err == nil, err
 }
 
+// OrganizationName is the name of the caller's organization.
+func (d *DB) OrganizationName(ctx context.Context, by tenant.Principal) (name string, err error) {
+	err = d.read(ctx, by, tenant.GetSession, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT name FROM organizations WHERE org_id = $1`, by.OrganizationID).Scan(&name)
+	})
+	return name, err
+}
+
 // CreateServiceAccount creates a machine that may call the admin API, and returns
 // its secret, which is stored only as a hash. It is for the command line, like
 // CreateOrganization.

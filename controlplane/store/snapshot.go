@@ -56,10 +56,17 @@ func snapshotProviders(ctx context.Context, tx pgx.Tx) ([]node.Provider, error) 
 		list[i] = node.Provider{ID: p.ID, Name: p.Name, Family: p.Family, BaseURL: p.BaseURL, AuthType: p.AuthType,
 			Settings: json.RawMessage(p.Settings), Enabled: p.Enabled, Serving: p.Serving(),
 			RequestTimeoutSecs: p.Timeouts.RequestSecs, StreamIdleTimeoutSecs: p.Timeouts.StreamIdleSecs}
-		if p.CredentialID == nil {
+		id := p.CredentialID
+		if p.ConnectionID != nil {
+			id = p.ConnectionID
+		}
+		if id == nil {
 			continue
 		}
-		seal, ok := seals[*p.CredentialID]
+		seal, ok := seals[*id]
+		if !ok && p.ConnectionID != nil {
+			continue // it stores no secret: the node's own identity is used
+		}
 		if !ok {
 			return nil, errors.New("provider " + p.ID.String() + " names a credential that is not there")
 		}
@@ -72,7 +79,8 @@ func snapshotSeals(ctx context.Context, tx pgx.Tx) (map[uuid.UUID]node.Sealed, e
 	rows, err := collect(ctx, tx, func(row pgx.CollectableRow) (s node.Sealed, err error) {
 		err = row.Scan(&s.CredentialID, &s.Version, &s.Host, &s.KeyID, &s.Ciphertext)
 		return s, err
-	}, `SELECT id, version, host, key_id, ciphertext FROM provider_credentials`)
+	}, `SELECT id, version, host, key_id, ciphertext FROM provider_credentials
+	    UNION ALL SELECT id, seal_version, host, key_id, ciphertext FROM connections WHERE ciphertext IS NOT NULL`)
 	seals := make(map[uuid.UUID]node.Sealed, len(rows))
 	for _, s := range rows {
 		seals[s.CredentialID] = s
@@ -103,16 +111,23 @@ type storedKey struct {
 	tenant.APIKey
 	hash, previousHash []byte
 	previousValidUntil *time.Time
+	userDisabled       bool
+	groups             []string
 }
 
 func snapshotKeys(ctx context.Context, tx pgx.Tx) ([]node.Key, error) {
 	stored, err := collect(ctx, tx, func(row pgx.CollectableRow) (k storedKey, err error) {
 		err = row.Scan(&k.ID, &k.Name, &k.Kind, &k.UserID, &k.GroupName, &k.DisabledAt, &k.ExpiresAt,
-			&k.hash, &k.previousHash, &k.previousValidUntil)
+			&k.hash, &k.previousHash, &k.previousValidUntil, &k.userDisabled, &k.groups)
 		return k, err
-	}, `SELECT id, name, kind, user_id, group_name, disabled_at, expires_at,
-	           hash, CASE WHEN previous_valid_until > now() THEN previous_hash END, previous_valid_until
-	    FROM api_keys WHERE revoked_at IS NULL ORDER BY id`)
+	}, `SELECT k.id, k.name, k.kind, k.user_id, k.group_name, k.disabled_at, k.expires_at,
+	           k.hash, CASE WHEN k.previous_valid_until > now() THEN k.previous_hash END, k.previous_valid_until,
+	           NOT coalesce(u.enabled, true), -- a user who has no account here is another system's to disable
+	           CASE WHEN k.group_name IS NOT NULL THEN ARRAY[k.group_name]
+	                ELSE ARRAY(SELECT g.name FROM group_members m JOIN groups g ON g.org_id = m.org_id AND g.id = m.group_id
+	                           WHERE m.org_id = k.org_id AND m.user_id = k.user_id ORDER BY g.name COLLATE "C") END
+	    FROM api_keys k LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
+	    WHERE k.revoked_at IS NULL ORDER BY k.id`)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +142,10 @@ func snapshotKeys(ctx context.Context, tx pgx.Tx) ([]node.Key, error) {
 }
 
 func (k storedKey) entry(hash []byte, expires *time.Time) node.Key {
-	e := node.Key{ID: k.ID, Hash: node.Hash(hash), Name: k.Name, Kind: k.Kind, UserID: k.UserID, Disabled: k.DisabledAt != nil}
+	e := node.Key{ID: k.ID, Hash: node.Hash(hash), Name: k.Name, Kind: k.Kind, UserID: k.UserID, Disabled: k.DisabledAt != nil || k.userDisabled}
+	if len(k.groups) > 0 {
+		e.Groups = k.groups
+	}
 	if k.GroupName != nil {
 		e.GroupName, e.Groups = *k.GroupName, []string{*k.GroupName}
 	}

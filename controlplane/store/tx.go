@@ -72,6 +72,11 @@ func (d *DB) write(ctx context.Context, p tenant.Principal, op tenant.Operation,
 	if err := p.Permit(op); err != nil {
 		return err
 	}
+	return d.commit(ctx, p, op, actorOf(p), work)
+}
+
+// commit is write for an actor that is permitted everything.
+func (d *DB) commit(ctx context.Context, p tenant.Principal, op tenant.Operation, actor auditActor, work func(*change) error) error {
 	return d.transaction(ctx, pgx.TxOptions{}, ofOrg(p.OrganizationID), func(tx pgx.Tx) error {
 		c := &change{Tx: tx, by: p}
 		err := tx.QueryRow(ctx, `UPDATE org_config SET version = version + 1 WHERE org_id = $1 RETURNING version`, p.OrganizationID).Scan(&c.version)
@@ -90,7 +95,7 @@ func (d *DB) write(ctx context.Context, p tenant.Principal, op tenant.Operation,
 		if c.by.IfMatch != "" && !c.matched {
 			return fmt.Errorf("operation %s did not look at If-Match", op)
 		}
-		c.event.version, c.event.operation, c.event.actor = c.version, string(op), actorOf(p)
+		c.event.version, c.event.operation, c.event.actor = c.version, string(op), actor
 		if err := c.event.insert(ctx, tx, p.OrganizationID); err != nil {
 			return err
 		}
@@ -130,6 +135,12 @@ func explain(err error) error {
 		return tenant.PriceInstantTaken()
 	case "model_route_groups_name":
 		return tenant.RouteGroupNameTaken()
+	case "connections_name":
+		return tenant.ConnectionNameTaken()
+	case "users_email":
+		return tenant.EmailTaken()
+	case "groups_name":
+		return tenant.GroupNameTaken()
 	case "organizations_name":
 		return tenant.Conflict("name", "An organization with this name already exists.")
 	}

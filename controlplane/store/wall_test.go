@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
@@ -32,7 +35,7 @@ func TestCatalogue(t *testing.T) {
 		t.Fatalf("only %d tenant tables", got)
 	}
 	rules := map[string]string{
-		"is configuration whose changes are not recorded": `c.relname <> ALL ('{organizations,org_config,service_accounts,audit_events,audit_changes,idempotency_keys}')
+		"is configuration whose changes are not recorded": `c.relname <> ALL ('{organizations,org_config,service_accounts,audit_events,audit_changes,idempotency_keys,sessions}')
 			AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgname = 'record_change' AND g.tgenabled = 'O')`,
 		"has a revision that nothing sets": `EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'revision')
 			AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgname = 'set_revision' AND g.tgenabled = 'O')`,
@@ -123,12 +126,36 @@ func populate(t *testing.T, db *storetest.Database) (tenant.Principal, uuid.UUID
 	if _, err := db.Store.Governance().Update(t.Context(), admin, tenant.GovernancePatch{}); err != nil {
 		t.Fatal(err)
 	}
+	person(t, db, admin)
+	_, err = db.Store.Connections().Create(t.Context(), admin, tenant.ConnectionCreate{Family: "openai", ConnectionPatch: tenant.ConnectionPatch{
+		Name: ptr("C"), BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("sk-shared"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	caller := admin
 	caller.IdempotencyKey = "k"
-	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32)); err != nil {
+	if _, err := db.Store.IdempotencyKeys().Begin(t.Context(), caller, make([]byte, 32), false); err != nil {
 		t.Fatal(err)
 	}
 	return admin, p.ID
+}
+
+// person is somebody in a group, with a session.
+func person(t *testing.T, db *storetest.Database, admin tenant.Principal) tenant.User {
+	t.Helper()
+	u, err := db.Store.Users().Create(t.Context(), admin, tenant.UserPatch{Email: ptr("dana@acme.example"), Name: ptr("Dana")}, ptr("hash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Store.Groups().Create(t.Context(), admin, tenant.GroupCreate{Name: "g", GroupPatch: tenant.GroupPatch{UserIDs: &[]uuid.UUID{u.ID}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := store.Account{OrganizationID: admin.OrganizationID, UserID: u.ID, PasswordHash: "hash"}
+	if _, _, err := db.Store.Sessions().Begin(t.Context(), account, sha256.Sum256(u.ID[:]), "", ""); err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
 
 func TestWall(t *testing.T) {
@@ -136,13 +163,18 @@ func TestWall(t *testing.T) {
 	db := storetest.New(t)
 	a, _ := populate(t, db)
 	populate(t, db)
+	users, err := db.Store.Users().List(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := sha256.Sum256(users[0].ID[:])
 	if _, err := db.Store.CreateOrganization(t.Context(), "Named"); err != nil {
 		t.Fatal(err)
 	}
 	tables := tenantTables(t, storetest.Connect(t, db.SuperuserURL))
 
 	for name, setting := range map[string]map[string]string{"Unset": nil, "Empty": {"app.org_id": ""}, "Unknown": {"app.org_id": uuid.NewString()},
-		"EmptyOthers": {"app.publisher": "", "app.client_id": "", "app.org_name": ""}} {
+		"EmptyOthers": {"app.publisher": "", "app.client_id": "", "app.org_name": "", "app.sign_in": "", "app.session": "", "app.prober": ""}} {
 		t.Run(name, func(t *testing.T) {
 			asApplication(t, db, setting, func(tx pgx.Tx) {
 				for _, table := range tables {
@@ -168,10 +200,16 @@ func TestWall(t *testing.T) {
 	})
 	// The exceptions open what they are for, to read only, and nothing else.
 	for setting, opened := range map[[2]string]map[string]int{
-		{"app.publisher", "on"}:   {"org_config": 3},
-		{"app.publisher", "true"}: {},
-		{"app.org_name", "named"}: {"organizations": 1},
-		{"app.client_id", "%"}:    {},
+		{"app.publisher", "on"}:                         {"org_config": 3},
+		{"app.publisher", "true"}:                       {},
+		{"app.org_name", "named"}:                       {"organizations": 1},
+		{"app.client_id", "%"}:                          {},
+		{"app.sign_in", "Dana@acme.example"}:            {"users": 2},
+		{"app.sign_in", "%"}:                            {},
+		{"app.session", hex.EncodeToString(session[:])}: {"sessions": 1},
+		{"app.session", "%"}:                            {},
+		{"app.prober", "on"}:                            {"providers": 2},
+		{"app.prober", "true"}:                          {},
 	} {
 		t.Run(setting[0]+"="+setting[1], func(t *testing.T) {
 			asApplication(t, db, map[string]string{setting[0]: setting[1]}, func(tx pgx.Tx) {

@@ -27,9 +27,16 @@ type APIKey struct {
 	CreatedAt  time.Time
 	RevokedAt  *time.Time
 	DisabledAt *time.Time
+	DisabledBy *uuid.UUID // a user or service account; nil: not disabled, or nobody knows
 	LastUsedAt *time.Time
 	CreatedBy  Actor
 	Revision   int64
+}
+
+// EnabledBy reports whether a user may enable their own key: what an administrator
+// disabled stays so.
+func (k APIKey) EnabledBy(user uuid.UUID) bool {
+	return k.DisabledAt == nil || k.DisabledBy != nil && *k.DisabledBy == user
 }
 
 // KeyConfig is the part of a key that is set on creation.

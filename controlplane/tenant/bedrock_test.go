@@ -60,7 +60,7 @@ func TestBedrockAccepted(t *testing.T) {
 		"APIFamily":     {"aws_keys", runtime, `{"model_api_family":"anthropic"}`, goodKeys, ""},
 		"OtherSettings": {"aws_keys", runtime, `{"team":"x"}`, goodKeys, ""},
 	} {
-		cfg, change, err := awsProvider(c.auth, c.base, c.settings, c.credentials).New()
+		cfg, change, err := awsProvider(c.auth, c.base, c.settings, c.credentials).New(nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -121,7 +121,7 @@ func TestBedrockRefused(t *testing.T) {
 		"ExternalID":        {"", runtime, "", `{"role_arn":"arn:aws:iam::123456789012:role/r","external_id":"a b"}`, "credentials.external_id"},
 		"ExternalIDEmpty":   {"", runtime, "", `{"role_arn":"arn:aws:iam::123456789012:role/r","external_id":""}`, "credentials.external_id"},
 	} {
-		_, _, err := awsProvider(c.auth, c.base, c.settings, c.credentials).New()
+		_, _, err := awsProvider(c.auth, c.base, c.settings, c.credentials).New(nil)
 		var refused *tenant.Error
 		if !errors.As(err, &refused) || refused.Param != c.field {
 			t.Errorf("%s: got %v, want a refusal of %s", name, err, c.field)
@@ -133,11 +133,11 @@ func TestBedrockRefused(t *testing.T) {
 // them keeps no credential that is sealed to another host than it is asked at.
 func TestBedrockSealFollowsTheServingHost(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := awsProvider("aws_keys", runtime, "", goodKeys).New()
+	cfg, _, err := awsProvider("aws_keys", runtime, "", goodKeys).New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, change, err := cfg.Update(tenant.ProviderPatch{BaseURL: ptr("https://bedrock.us-east-1.amazonaws.com")}, true)
+	next, change, err := cfg.Update(tenant.ProviderPatch{BaseURL: ptr("https://bedrock.us-east-1.amazonaws.com")}, tenant.Held{Stored: true})
 	if err == nil && (next.Host() != cfg.Host() || change.Remove) {
 		t.Errorf("kept, but sealed to %s and asked at %s", cfg.Host(), next.Host())
 	}

@@ -3,6 +3,7 @@ package tenant
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -20,6 +21,7 @@ const (
 	KindConflict        Kind = "conflict"        // it contradicts what is stored
 	KindStale           Kind = "stale"           // read it again
 	KindUnavailable     Kind = "unavailable"     // try again
+	KindTooMany         Kind = "too_many"        // try again later
 )
 
 // Error is the only error that crosses the domain. Its text is for the caller.
@@ -28,6 +30,8 @@ type Error struct {
 	Message string
 	Code    string // a stable word for the case, or empty
 	Param   string // the field at fault, or empty
+
+	RetryAfter time.Duration // of KindTooMany
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -64,6 +68,81 @@ func Unavailable() error {
 // Unauthenticated is a caller who is not known.
 func Unauthenticated(message string) error {
 	return &Error{Kind: KindUnauthenticated, Message: message}
+}
+
+// NotPermitted is for a caller who is known and may not.
+func NotPermitted() error {
+	return &Error{Kind: KindForbidden, Message: "principal is not permitted to perform this action"}
+}
+
+// CrossSite is for a request that a browser may have been made to send by another site.
+func CrossSite() error {
+	return &Error{Kind: KindForbidden, Code: "cross_site",
+		Message: "a request with a session must show that it comes from this site: by its Origin, or by an X-Spillway-Request header"}
+}
+
+// SignInRefused is for everything that keeps somebody from signing in: which of them it
+// was is not said.
+func SignInRefused() error {
+	return &Error{Kind: KindUnauthenticated, Code: "sign_in_refused",
+		Message: "the email address or the password is wrong; with accounts in several organizations, name the organization"}
+}
+
+// TooManyAttempts is for sign-ins that come faster than a person types.
+func TooManyAttempts(wait time.Duration) error {
+	return &Error{Kind: KindTooMany, Code: "too_many_attempts", Message: "too many attempts to sign in: try again later", RetryAfter: wait}
+}
+
+// WrongPassword is for a change of a password whose old one is wrong.
+func WrongPassword() error { return Invalid("current_password", "current_password is wrong") }
+
+// EmailTaken is for an address that another account of the organization has.
+func EmailTaken() error {
+	return &Error{Kind: KindConflict, Code: "email_taken", Param: "email", Message: "An account with this email address already exists."}
+}
+
+// GroupNameTaken is like ProviderNameTaken.
+func GroupNameTaken() error {
+	return &Error{Kind: KindConflict, Code: "name_taken", Param: "name", Message: "A group with this name already exists."}
+}
+
+// LastAdmin is for a change after which nobody could administer the organization.
+func LastAdmin() error {
+	return &Error{Kind: KindConflict, Code: "last_admin", Message: "the organization would be left without an enabled administrator"}
+}
+
+// DisabledByAdmin is for a key that its user may not enable.
+func DisabledByAdmin() error {
+	return &Error{Kind: KindForbidden, Code: "disabled_by_admin", Message: "an administrator disabled this key: only an administrator enables it again"}
+}
+
+// NeverProbed is for a provider without a credential of the gateway's to check.
+func NeverProbed() error {
+	return &Error{Kind: KindInvalid, Code: "never_probed", Message: "a provider that passes on the caller's own token is never checked: the gateway has no credential to check it with"}
+}
+
+// NoSession is for a caller who signs out and did not sign in.
+func NoSession() error {
+	return &Error{Kind: KindInvalid, Code: "no_session", Message: "the request has no session to end"}
+}
+
+// UserNotFound, GroupNotFound and SessionNotFound are like ProviderNotFound.
+func UserNotFound(id uuid.UUID) error { return notFound("user", id) }
+
+// GroupNotFound is like ProviderNotFound.
+func GroupNotFound(id uuid.UUID) error { return notFound("group", id) }
+
+// SessionNotFound is like ProviderNotFound.
+func SessionNotFound(id uuid.UUID) error { return notFound("session", id) }
+
+// UnknownUser is for a person that a body refers to.
+func UnknownUser(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Param: "user_ids", Message: fmt.Sprintf("user %s not found", id)}
+}
+
+// NotAMember is for a person who is to leave a group and is not in it.
+func NotAMember(id uuid.UUID) error {
+	return &Error{Kind: KindNotFound, Param: "user_id", Message: fmt.Sprintf("user %s is not in the group", id)}
 }
 
 // ProviderNotFound, MappingNotFound and APIKeyNotFound are for the id of the
@@ -120,6 +199,19 @@ func Uncompilable(err error) error {
 // UnknownConnection is for a shared credential that a body refers to.
 func UnknownConnection(id uuid.UUID) error {
 	return &Error{Kind: KindNotFound, Param: "connection_id", Message: fmt.Sprintf("connection %s not found", id)}
+}
+
+// ConnectionNotFound is like ProviderNotFound.
+func ConnectionNotFound(id uuid.UUID) error { return notFound("connection", id) }
+
+// ConnectionNameTaken is like ProviderNameTaken.
+func ConnectionNameTaken() error {
+	return &Error{Kind: KindConflict, Code: "name_taken", Param: "name", Message: "A connection with this name already exists."}
+}
+
+// ConnectionInUse is for a change of a connection that the providers using it forbid.
+func ConnectionInUse(providers int, what string) error {
+	return &Error{Kind: KindConflict, Code: "connection_in_use", Message: fmt.Sprintf("the connection is used by %d provider(s): %s", providers, what)}
 }
 
 // ProviderNameTaken is for a name that another provider answers to.

@@ -31,6 +31,7 @@ type Principal struct {
 	OrganizationID   uuid.UUID
 	ServiceAccountID uuid.UUID
 	UserID           uuid.UUID
+	SessionID        uuid.UUID // by which the user came; Nil: not by a session
 	Email            string
 	Name             string
 	Role             Role
@@ -176,6 +177,43 @@ const (
 
 	ListAuditEvents Operation = "listAuditEvents"
 
+	ListConnections  Operation = "listConnections"
+	CreateConnection Operation = "createConnection"
+	GetConnection    Operation = "getConnection"
+	UpdateConnection Operation = "updateConnection"
+	DeleteConnection Operation = "deleteConnection"
+
+	ListUsers         Operation = "listUsers"
+	CreateUser        Operation = "createUser"
+	GetUser           Operation = "getUser"
+	UpdateUser        Operation = "updateUser"
+	DeleteUser        Operation = "deleteUser"
+	ListUserSessions  Operation = "listUserSessions"
+	EndUserSessions   Operation = "endUserSessions"
+	ListGroups        Operation = "listGroups"
+	CreateGroup       Operation = "createGroup"
+	GetGroup          Operation = "getGroup"
+	UpdateGroup       Operation = "updateGroup"
+	DeleteGroup       Operation = "deleteGroup"
+	AddGroupMembers   Operation = "addGroupMembers"
+	RemoveGroupMember Operation = "removeGroupMember"
+	ProbeProvider     Operation = "probeProvider"
+
+	GetSession      Operation = "getSession"
+	Logout          Operation = "logout"
+	GetProfile      Operation = "getProfile"
+	UpdateProfile   Operation = "updateProfile"
+	ChangePassword  Operation = "changePassword"
+	ListOwnSessions Operation = "listOwnSessions"
+	EndOwnSession   Operation = "endOwnSession"
+	ListOwnAPIKeys  Operation = "listOwnApiKeys"
+	CreateOwnAPIKey Operation = "createOwnApiKey"
+	GetOwnAPIKey    Operation = "getOwnApiKey"
+	UpdateOwnAPIKey Operation = "updateOwnApiKey"
+	RevokeOwnAPIKey Operation = "revokeOwnApiKey"
+	RotateOwnAPIKey Operation = "rotateOwnApiKey"
+	ListOwnModels   Operation = "listOwnModels"
+
 	ListRouteHealth  Operation = "listRouteHealth"
 	ResetRouteHealth Operation = "resetRouteHealth"
 	ClassifyResult   Operation = "classifyResult"
@@ -273,6 +311,43 @@ var permissions = map[Operation]Role{
 
 	ListAuditEvents: RoleAdmin,
 
+	ListConnections:  RoleAdmin,
+	CreateConnection: RoleAdmin,
+	GetConnection:    RoleAdmin,
+	UpdateConnection: RoleAdmin,
+	DeleteConnection: RoleAdmin,
+
+	ListUsers:         RoleAdmin,
+	CreateUser:        RoleAdmin,
+	GetUser:           RoleAdmin,
+	UpdateUser:        RoleAdmin,
+	DeleteUser:        RoleAdmin,
+	ListUserSessions:  RoleAdmin,
+	EndUserSessions:   RoleAdmin,
+	ListGroups:        RoleAdmin,
+	CreateGroup:       RoleAdmin,
+	GetGroup:          RoleAdmin,
+	UpdateGroup:       RoleAdmin,
+	DeleteGroup:       RoleAdmin,
+	AddGroupMembers:   RoleAdmin,
+	RemoveGroupMember: RoleAdmin,
+	ProbeProvider:     RoleAdmin,
+
+	GetSession:      RoleMember,
+	Logout:          RoleMember,
+	GetProfile:      RoleMember,
+	UpdateProfile:   RoleMember,
+	ChangePassword:  RoleMember,
+	ListOwnSessions: RoleMember,
+	EndOwnSession:   RoleMember,
+	ListOwnAPIKeys:  RoleMember,
+	CreateOwnAPIKey: RoleMember,
+	GetOwnAPIKey:    RoleMember,
+	UpdateOwnAPIKey: RoleMember,
+	RevokeOwnAPIKey: RoleMember,
+	RotateOwnAPIKey: RoleMember,
+	ListOwnModels:   RoleMember,
+
 	ListRouteHealth:  RoleAdmin,
 	ResetRouteHealth: RoleAdmin,
 	ClassifyResult:   RoleAdmin,
@@ -289,11 +364,15 @@ func LeastRole(op Operation) (Role, bool) {
 // Permit returns nil when the principal may perform op.
 func (p Principal) Permit(op Operation) error {
 	least, ok := permissions[op]
-	if !ok || rank[p.Role] < rank[least] {
-		return &Error{Kind: KindForbidden, Message: "principal is not permitted to perform this action"}
+	if !ok || rank[p.Role] < rank[least] || p.UserID == uuid.Nil && slices.Contains(personal, op) {
+		return NotPermitted()
 	}
 	return nil
 }
+
+// personal are the operations on what is the caller's own, which a machine has none of.
+var personal = []Operation{GetProfile, UpdateProfile, ChangePassword, ListOwnSessions, EndOwnSession,
+	ListOwnAPIKeys, CreateOwnAPIKey, GetOwnAPIKey, UpdateOwnAPIKey, RevokeOwnAPIKey, RotateOwnAPIKey}
 
 // ServiceAccount is a machine that may call the admin API. Its secret is known
 // only as a SHA-256.

@@ -33,6 +33,8 @@ type Provider struct {
 	Health Health
 	// CredentialID names the sealed credential; nil when none is stored.
 	CredentialID *uuid.UUID
+	// ConnectionID names the shared credential in place of it; nil: none.
+	ConnectionID *uuid.UUID
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Revision     int64
@@ -54,16 +56,6 @@ type ProviderConfig struct {
 	ModelSyncMode string
 	Billing       Billing
 }
-
-// Health is what the last connection check found.
-type Health struct {
-	Status    string // unverified, healthy, unhealthy
-	Detail    string
-	CheckedAt *time.Time
-}
-
-// HealthUnhealthy is the only status that can take a provider out of service.
-const HealthUnhealthy = "unhealthy"
 
 // Serving is whether the connection check lets the provider serve.
 func (p Provider) Serving() bool {
@@ -103,8 +95,16 @@ type CredentialChange struct {
 	Replace *node.Credential
 }
 
-// New validates a new provider and fills in the defaults.
-func (c ProviderCreate) New() (ProviderConfig, CredentialChange, error) {
+// Held is what a provider has to authenticate with: a credential of its own, or, once the
+// change is made, a connection.
+type Held struct {
+	Stored     bool
+	Connection *Connection
+}
+
+// New validates a new provider and fills in the defaults. connection is the one that it
+// names, or nil.
+func (c ProviderCreate) New(connection *Connection) (ProviderConfig, CredentialChange, error) {
 	family, err := familyOf(c.Family)
 	if err != nil {
 		return ProviderConfig{}, CredentialChange{}, err
@@ -114,12 +114,12 @@ func (c ProviderCreate) New() (ProviderConfig, CredentialChange, error) {
 	}
 	blank := ProviderConfig{Family: family.Slug, AuthType: family.AuthType, Settings: json.RawMessage(`{}`), Enabled: true,
 		EnforceHealthCheck: true, ModelSyncMode: ModelSyncOff, Billing: Billing{Mode: BillingPerToken}}
-	return blank.Update(c.ProviderPatch, false)
+	return blank.Update(c.ProviderPatch, Held{Connection: connection})
 }
 
 // Update returns the provider with the patch applied, and what becomes of its
-// credential. stored is whether it has one.
-func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, CredentialChange, error) {
+// own credential.
+func (c ProviderConfig) Update(p ProviderPatch, held Held) (ProviderConfig, CredentialChange, error) {
 	next := c
 	apply(&next.Name, p.Name)
 	apply(&next.BaseURL, p.BaseURL)
@@ -130,6 +130,9 @@ func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, Cr
 	next.Billing.apply(p.Billing)
 	if p.Settings != nil {
 		next.Settings = p.Settings
+	}
+	if held.Connection != nil && p.ConnectionID.Set && p.AuthType == nil {
+		next.AuthType = held.Connection.AuthType
 	}
 	if p.AuthType != nil {
 		family, err := familyOf(c.Family)
@@ -146,11 +149,13 @@ func (c ProviderConfig) Update(p ProviderPatch, stored bool) (ProviderConfig, Cr
 	if err := validateNote(p.ChangeNote); err != nil {
 		return c, CredentialChange{}, err
 	}
-	if p.ConnectionID.Value != nil {
-		// There are none yet, so null changes nothing and an id names nothing.
-		return c, CredentialChange{}, UnknownConnection(*p.ConnectionID.Value)
+	if held.Connection != nil {
+		if err := held.Connection.fits(next, p); err != nil {
+			return c, CredentialChange{}, err
+		}
+		return next, CredentialChange{Remove: held.Stored}, nil
 	}
-	change, err := c.credentialChange(next, p, stored)
+	change, err := c.credentialChange(next, p, held.Stored)
 	if err != nil {
 		return c, CredentialChange{}, err
 	}

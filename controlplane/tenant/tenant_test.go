@@ -84,10 +84,18 @@ func TestSecretPrintsNothing(t *testing.T) {
 
 func TestPermit(t *testing.T) {
 	t.Parallel()
+	// What a member may do, and whether a machine may too.
+	members := map[tenant.Operation]bool{tenant.GetSession: true, tenant.Logout: true, tenant.ListOwnModels: true, tenant.GetProfile: false,
+		tenant.UpdateProfile: false, tenant.ChangePassword: false, tenant.ListOwnSessions: false, tenant.EndOwnSession: false, tenant.ListOwnAPIKeys: false,
+		tenant.CreateOwnAPIKey: false, tenant.GetOwnAPIKey: false, tenant.UpdateOwnAPIKey: false, tenant.RevokeOwnAPIKey: false, tenant.RotateOwnAPIKey: false}
 	for _, op := range tenant.Operations() {
-		for role, want := range map[tenant.Role]bool{"": false, "emperor": false, tenant.RoleMember: false, tenant.RoleAdmin: true, tenant.RoleOwner: true} {
-			if got := (tenant.Principal{Role: role}).Permit(op) == nil; got != want {
+		machine, member := members[op]
+		for role, want := range map[tenant.Role]bool{"": false, "emperor": false, tenant.RoleMember: member, tenant.RoleAdmin: true, tenant.RoleOwner: true} {
+			if got := (tenant.Principal{Role: role, UserID: uuid.Max}).Permit(op) == nil; got != want {
 				t.Errorf("%s as %q: got %t, want %t", op, role, got, want)
+			}
+			if got := (tenant.Principal{Role: role}).Permit(op) == nil; got != (want && (machine || !member)) {
+				t.Errorf("%s as a machine and %q: got %t", op, role, got)
 			}
 		}
 	}
@@ -127,7 +135,7 @@ func TestEmptyUpdateChangesNothing(t *testing.T) {
 		in.Timeouts.RequestSecs = tenant.Change[int]{Set: true, Value: rapid.Ptr(rapid.IntRange(1, 600), true).Draw(t, "request")}
 		in.ModelSyncMode = rapid.Ptr(rapid.SampledFrom([]string{"off", "additive", "full"}), true).Draw(t, "sync")
 		in.Billing = drawBilling(t)
-		created, _, err := in.New()
+		created, _, err := in.New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +143,7 @@ func TestEmptyUpdateChangesNothing(t *testing.T) {
 		same := tenant.ProviderPatch{ModelSyncMode: &created.ModelSyncMode, Billing: tenant.BillingPatch{Mode: &b.Mode,
 			Reason: tenant.Change[string]{Set: true, Value: b.Reason}, Note: tenant.Change[string]{Set: true, Value: b.Note}}}
 		for name, patch := range map[string]tenant.ProviderPatch{"empty": {}, "same": same, "as sent": {Billing: in.Billing}} {
-			updated, credential, err := created.Update(patch, true)
+			updated, credential, err := created.Update(patch, tenant.Held{Stored: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,11 +166,11 @@ func TestCredentialNeverMoves(t *testing.T) {
 		toScheme, toHost := scheme.Draw(t, "to scheme"), host.Draw(t, "to host")
 		in := validProvider()
 		in.BaseURL = ptr(fromScheme + "://" + fromHost + path.Draw(t, "from path"))
-		before, _, err := in.New()
+		before, _, err := in.New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = before.Update(tenant.ProviderPatch{BaseURL: ptr(toScheme + "://" + toHost + path.Draw(t, "to path"))}, true)
+		_, _, err = before.Update(tenant.ProviderPatch{BaseURL: ptr(toScheme + "://" + toHost + path.Draw(t, "to path"))}, tenant.Held{Stored: true})
 		moves := !strings.EqualFold(fromHost, toHost) || fromScheme == "https" && toScheme == "http"
 		if (err != nil) != moves {
 			t.Fatalf("moves %t: got %v", moves, err)
@@ -236,7 +244,7 @@ func TestCatalogIsCreatable(t *testing.T) {
 		if strings.HasSuffix(f.AuthType, "api_key") {
 			in.APIKey = ptr(tenant.NewSecret("k"))
 		}
-		if cfg, _, err := in.New(); err != nil || cfg.AuthType != f.AuthType {
+		if cfg, _, err := in.New(nil); err != nil || cfg.AuthType != f.AuthType {
 			t.Errorf("%s: got %s, %v", f.Slug, cfg.AuthType, err)
 		}
 	}

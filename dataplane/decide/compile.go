@@ -26,7 +26,9 @@ type Org struct {
 	routes map[string]*Route
 	keys   map[node.Hash]*Key
 	models []Model
-	anyKey *Access // of a key that is nobody's
+	access *accessList
+	// providers by id, those without a target too.
+	providers map[uuid.UUID]*Provider
 }
 
 // Key is a gateway key's owner and limits.
@@ -120,9 +122,12 @@ type Provider struct {
 	// Endpoints are those of targets that have none of their own: see Target.Endpoint.
 	Endpoints Endpoints
 	Base      *url.URL
-	Auth      Auth
-	Region    string // of AWS, that requests are signed for
-	Sealed    *node.Sealed
+	// Check is what is read with the credential to see whether it is good; nil: nothing is
+	// known to tell.
+	Check  *url.URL
+	Auth   Auth
+	Region string // of AWS, that requests are signed for
+	Sealed *node.Sealed
 	// Attached is upstream's own: the opened credential, which lives and dies with
 	// this configuration.
 	Attached atomic.Value
@@ -167,7 +172,7 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		return nil, err
 	}
 	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: make(map[node.Hash]*Key, len(s.Keys)),
-		anyKey: access.of(&node.Key{})}
+		access: access, providers: make(map[uuid.UUID]*Provider, len(c.providers))}
 	for i := range s.Keys {
 		k := &s.Keys[i]
 		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Access: access.of(k), Disabled: k.Disabled}
@@ -177,6 +182,9 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		org.keys[k.Hash] = key
 	}
 	org.models = c.models(org.routes)
+	for id, p := range c.providers {
+		org.providers[id] = p.Provider
+	}
 	return org, nil
 }
 
@@ -209,6 +217,7 @@ func (c *compiler) provider(p *node.Provider) error {
 			Auth: authOf(p), Region: awsRegionOf(p, base), Sealed: p.Credential},
 		slug: ProviderSlug(p.Name), source: p,
 	}
+	out.Check = checkURLOf(p, base, &out.Endpoints)
 	switch {
 	case !p.Enabled:
 		out.unservable = ProviderDisabled

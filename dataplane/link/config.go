@@ -43,6 +43,7 @@ func (l *Link) take(nc *nats.Conn, envelope []byte) {
 		return
 	}
 	l.table.Store(table.With(org)) // only this goroutine stores after New
+	l.swapped.broadcast()
 	if l.disk != nil {
 		if err := l.disk.save(s.OrganizationID, envelope); err != nil {
 			l.cfg.Log.Error("configuration not kept on disk", "organization_id", s.OrganizationID, "version", s.Version, "error", err)

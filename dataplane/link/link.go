@@ -40,7 +40,9 @@ type Config struct {
 	Dir string
 	// Ambient is whether the operator lets organizations use the node's own cloud identity.
 	Ambient bool
-	Log     *slog.Logger
+	// Probe checks a provider's connection; nil: this node checks none.
+	Probe func(context.Context, *decide.Provider) (node.ProbeOutcome, string)
+	Log   *slog.Logger
 }
 
 // Link is a node's connection to the rest of the installation.
@@ -60,6 +62,7 @@ type Link struct {
 	replayed chan struct{} // closed when all that stood on the bus at the start was handled
 
 	reconnects signal
+	swapped    signal // another table runs
 }
 
 // connection is a bus that Run has connected to; it may be away.
@@ -200,6 +203,13 @@ func (l *Link) Run(ctx context.Context) error {
 	wg.Go(func() { l.clock.follow(ctx, js, l.health.outbox.ClockSet) })
 	wg.Go(func() { l.health.publish(ctx, nc, js) })
 	wg.Go(func() { l.probes.run(ctx, js) })
+	if l.cfg.Probe != nil {
+		wg.Go(func() {
+			if err := l.answerChecks(ctx, nc); err != nil {
+				l.cfg.Log.Error("this node checks no connections", "node", l.cfg.Node, "error", err)
+			}
+		})
+	}
 	wg.Wait()
 	return nil
 }

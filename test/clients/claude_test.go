@@ -225,13 +225,13 @@ func TestClaudeCodeAsksAgainAfterABrokenStream(t *testing.T) {
 		e.AddTarget(c.route, e.AddProvider(c.route, c.family, model), model, 1, nil)
 		e.AddTarget(c.route, spare, "gpt-4.1-spare", 2, nil)
 		e.Live()
-		before := len(e.Provider.Requests())
+		before := len(e.Provider.Calls())
 		got := claude(t, e, e.APIKey, "").askClaude(t, "--model", c.route, "Hello")
 		got.answered(t, c.then)
 		if !strings.Contains(got.Result, "You said:") {
 			t.Errorf("%s: half an answer: %q", c.route, got.Result)
 		}
-		list := e.Provider.Requests()[before:]
+		list := e.Provider.Calls()[before:]
 		if len(list) != 2 || !list[0].Stream || list[1].Stream || list[0].Model != model || list[1].Model != c.then {
 			t.Errorf("%s: %d requests, want one streamed and then one of %s not", c.route, len(list), c.then)
 		}

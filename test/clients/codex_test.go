@@ -248,7 +248,7 @@ func TestCodexAsksAgainAfterABrokenStream(t *testing.T) {
 	e := keyedCodex(t)
 	e.Provider.Script("gpt-keyed", provider.Behavior{CutAfter: 8, CleanEnd: true, Times: 1, EventDelay: 250 * time.Millisecond}, provider.Behavior{})
 	got := codex(t, e, e.APIKey, "").askCodex(t, "Hello")
-	if n := len(e.Provider.Requests()); n != 2 {
+	if n := len(e.Provider.Calls()); n != 2 {
 		t.Errorf("the model was asked %d times, want 2", n)
 	}
 	if len(got.messages) != 1 || got.code != 0 || !strings.HasSuffix(got.messages[0], "You said: Hello") {

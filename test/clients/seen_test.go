@@ -27,7 +27,7 @@ func call(t *testing.T, name string, input any) *provider.ToolCall {
 func asked(t *testing.T, e *env.Env, want map[string][]string) {
 	t.Helper()
 	got := map[string][]string{}
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		credentials := slices.Concat(r.Header["X-Api-Key"], r.Header["Authorization"])
 		if len(credentials) != 1 || len(r.Problems) > 0 {
 			t.Errorf("%s got %d credentials; %q", r.Model, len(credentials), r.Problems)

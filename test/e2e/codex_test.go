@@ -157,7 +157,7 @@ func TestForeignTokenIsNone(t *testing.T) {
 	if a := asClaude(e, 0, "claude", jwtA); a.Status != 401 || !strings.Contains(string(a.Body), "Claude subscription") {
 		t.Errorf("a ChatGPT token for Claude: status %d: %s", a.Status, a.Body)
 	}
-	if n := len(e.Provider.Requests()); n != 0 {
+	if n := len(e.Provider.Calls()); n != 0 {
 		t.Errorf("%d requests went upstream", n)
 	}
 	// On the same route each tool gets its own vendor.

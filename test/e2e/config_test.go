@@ -141,7 +141,7 @@ func TestRequestGoesUpstreamAsItCame(t *testing.T) {
 	if a.Status != 200 {
 		t.Fatalf("status %d: %s", a.Status, a.Body)
 	}
-	got := e.Provider.Requests()[0]
+	got := e.Provider.Calls()[0]
 	if want := strings.Replace(body, `"route"`, `"upstream-model"`, 1); string(got.Body) != want {
 		t.Errorf("got body  %s\nwant      %s", got.Body, want)
 	}
@@ -187,7 +187,7 @@ func TestRefusalsOfTheGatewaysOwn(t *testing.T) {
 			t.Errorf("%s: x-should-retry %q", name, retry)
 		}
 	}
-	if seen := e.Provider.Requests(); len(seen) != 0 {
+	if seen := e.Provider.Calls(); len(seen) != 0 {
 		t.Errorf("a refused request reached a provider: %+v", seen)
 	}
 }

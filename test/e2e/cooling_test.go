@@ -21,7 +21,7 @@ func TestAWaitingRetryLeavesACoolingTarget(t *testing.T) {
 	go func() { waited <- e.Chat(0, "waits", false) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := e.Provider.Await(ctx, func(list []provider.Request) bool { return len(list) > 0 }); err != nil {
+	if _, err := e.Provider.Await(ctx, func([]provider.Request) bool { return len(e.Provider.Calls()) > 0 }); err != nil {
 		t.Fatal(err)
 	}
 	if a := e.Chat(0, "waits/"+first, false); a.Status != 429 {

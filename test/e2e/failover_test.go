@@ -31,7 +31,7 @@ func pair(e *env.Env, route, family string, more map[string]any) (first, second 
 
 // asked is how many requests a model's target saw.
 func asked(e *env.Env, model string) (n int) {
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if r.Model == model {
 			n++
 		}
@@ -132,7 +132,7 @@ func TestFirstTargetFailsSecondAnswers(t *testing.T) {
 			})
 		}
 	})
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if len(r.Problems) > 0 {
 			t.Errorf("%s was sent what no provider should: %q", r.Model, r.Problems)
 		}
@@ -168,15 +168,21 @@ func TestRefusedConnectionFailsOver(t *testing.T) {
 func TestBadRequestComesBackAsItIs(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
-	const body = `{"error":{"message":"max_tokens is too large: see docs","type":"invalid_request_error","param":"max_tokens","code":"x"}, "odd":  1}`
+	const said = `"error":{"message":"max_tokens is too large: see docs","type":"invalid_request_error","param":"max_tokens","code":"x"}, "odd":  1}`
+	body := func(family string) string {
+		if vendor(family) == "anthropic" {
+			return `{"type":"error", ` + said
+		}
+		return "{" + said
+	}
 	for _, w := range ways {
 		first, _ := pair(e, "bad-"+w.name, w.family, nil)
-		e.Provider.Script(first, provider.Behavior{Status: 400, Body: body})
+		e.Provider.Script(first, provider.Behavior{Status: 400, Body: body(w.family)})
 	}
 	e.Live()
 	for _, w := range ways {
 		a := call(e, 0, w.family, "bad-"+w.name, w.stream)
-		if a.Status != 400 || string(a.Body) != body || a.Header.Get("X-Bd-Error-Origin") != "provider" {
+		if a.Status != 400 || string(a.Body) != body(w.family) || a.Header.Get("X-Bd-Error-Origin") != "provider" {
 			t.Errorf("%s: got %d from %q: %s", w.name, a.Status, a.Header.Get("X-Bd-Error-Origin"), a.Body)
 		}
 		if n := asked(e, "bad-"+w.name+"-2"); n != 0 {

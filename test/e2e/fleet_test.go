@@ -40,6 +40,10 @@ func newCounting(t *testing.T) *counting {
 
 func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client left
+	if r.Method == http.MethodGet {    // a check of the connection, which comes at any time
+		_, _ = io.WriteString(w, `{"data":[]}`)
+		return
+	}
 	if c.limit(w) {
 		return
 	}

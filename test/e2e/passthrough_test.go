@@ -47,7 +47,7 @@ func attempt(a env.Answer) string { return a.Header.Get("X-Bd-Provider-Route-Att
 // last is the newest request that a model's target saw.
 func last(t *testing.T, e *env.Env, model string) provider.Request {
 	t.Helper()
-	list := e.Provider.Requests()
+	list := e.Provider.Calls()
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Model == model {
 			return list[i]
@@ -111,7 +111,7 @@ func TestPassthroughWithoutTokenIs401(t *testing.T) {
 	if a.Status != 401 || a.Header.Get("X-Should-Retry") != "false" || a.Header.Get("X-Bd-Error-Origin") != "gateway" || !strings.Contains(string(a.Body), "authentication_error") {
 		t.Errorf("status %d, headers %v: %s", a.Status, a.Header, a.Body)
 	}
-	if n := len(e.Provider.Requests()); n != 0 {
+	if n := len(e.Provider.Calls()); n != 0 {
 		t.Errorf("%d requests went upstream", n)
 	}
 }

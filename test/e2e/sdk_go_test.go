@@ -212,7 +212,7 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 				t.Fatal(err)
 			}
 			x.story.check(t, x.sdk, x.call, got)
-			x.story.checkUpstream(t, x.call, e.Provider.Requests())
+			x.story.checkUpstream(t, x.call, e.Provider.Calls())
 		})
 	}
 }

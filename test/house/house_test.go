@@ -67,6 +67,7 @@ var technologies = []struct {
 	{"github.com/golang-migrate/migrate/v4", []string{"migrations"}, "the schema has one history"},
 	{"github.com/aws", []string{"dataplane/upstream"}, "one place signs for AWS and reads its frames; roles and the node's identity come from its own packages"},
 	{"golang.org/x/oauth2", []string{"dataplane/upstream"}, "one place gets tokens from vendors' services; it has no more below it than the metadata client"},
+	{"golang.org/x/crypto", []string{"controlplane/identity"}, "passwords are hashed in one place"},
 	{"flag", []string{"cmd", "test/bench"}, "main parses; everything else takes a Config"},
 	{"os/signal", []string{"cmd", "test/bench"}, "main waits; everything else takes a context"},
 	{"os/exec", []string{"dev/postgres", "test"}, "only the embedded Postgres is a process of its own"},

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -163,6 +164,12 @@ func (s *Server) enter() (done <-chan struct{}, ok bool) {
 // Requests returns what was received, oldest first: the last 1,000 requests, fewer
 // when their bodies are large.
 func (s *Server) Requests() []Request { return s.ring.list() }
+
+// Calls is Requests without the lists of models: those the gateway reads by itself, to check
+// its connection.
+func (s *Server) Calls() []Request {
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Path == modelList })
+}
 
 // Await waits until cond holds for what was received so far. It is evaluated again
 // when a request arrives and when one ends (and so may have become ClientGone).
