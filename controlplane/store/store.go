@@ -33,6 +33,10 @@ type Config struct {
 	// SealKey is the data plane's public key. Without it no provider credential can
 	// be stored.
 	SealKey hpke.PublicKey
+	// Compile refuses what a node would refuse. Its error is for the caller whose change
+	// it is, and the change is not saved; it is given what the change touched, not a whole
+	// organization. Nil: nothing is refused.
+	Compile func(*node.Snapshot) error
 }
 
 // DB is the database. Its methods are safe for concurrent use.
@@ -40,6 +44,7 @@ type DB struct {
 	pool    *pgxpool.Pool
 	sealKey hpke.PublicKey
 	refused func(p *node.Provider, upstreamModel string) error // never nil
+	compile func(*node.Snapshot) error
 
 	listening sync.Mutex
 	listener  *pgx.Conn // nil until WaitForChange; guarded by listening
@@ -79,7 +84,7 @@ func open(ctx context.Context, cfg Config, role string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool, sealKey: cfg.SealKey, refused: func(*node.Provider, string) error { return nil }}, nil
+	return &DB{pool: pool, sealKey: cfg.SealKey, compile: cfg.Compile, refused: func(*node.Provider, string) error { return nil }}, nil
 }
 
 // RefuseWith has every change that is to be stored judged by what nodes make of it: refused

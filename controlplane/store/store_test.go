@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -172,120 +173,10 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, _, err := db.Store.APIKeys().Rotate(ctx, p, id, tenant.KeyRotate{})
 			return err
 		},
-		"RoutingPolicies.List": func(p tenant.Principal) error { _, err := db.Store.RoutingPolicies().List(ctx, p); return err },
-		"RoutingPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.RoutingPolicies().Get(ctx, p, id); return err },
-		"RoutingPolicies.Create": func(p tenant.Principal) error {
-			_, err := db.Store.RoutingPolicies().Create(ctx, p, newRoutingPolicy("auto", "m"))
-			return err
-		},
-		"RoutingPolicies.Update": func(p tenant.Principal) error {
-			_, err := db.Store.RoutingPolicies().Update(ctx, p, id, tenant.RoutingPolicyPatch{})
-			return err
-		},
-		"RoutingPolicies.Delete": func(p tenant.Principal) error { return db.Store.RoutingPolicies().Delete(ctx, p, id) },
-		"RoutingRules.List":      func(p tenant.Principal) error { _, _, err := db.Store.RoutingRules().List(ctx, p, id); return err },
-		"RoutingRules.Get":       func(p tenant.Principal) error { _, _, err := db.Store.RoutingRules().Get(ctx, p, id); return err },
-		"RoutingRules.Create": func(p tenant.Principal) error {
-			_, _, err := db.Store.RoutingRules().Create(ctx, p, id, newRoutingRule("R"))
-			return err
-		},
-		"RoutingRules.Update": func(p tenant.Principal) error {
-			_, _, err := db.Store.RoutingRules().Update(ctx, p, id, tenant.RoutingRulePatch{})
-			return err
-		},
-		"RoutingRules.Delete": func(p tenant.Principal) error { return db.Store.RoutingRules().Delete(ctx, p, id) },
-		"RateLimits.List":     func(p tenant.Principal) error { _, err := db.Store.RateLimits().List(ctx, p); return err },
-		"RateLimits.Status":   func(p tenant.Principal) error { _, err := db.Store.RateLimits().Status(ctx, p); return err },
-		"RateLimits.Get":      func(p tenant.Principal) error { _, err := db.Store.RateLimits().Get(ctx, p, id); return err },
-		"RateLimits.Create": func(p tenant.Principal) error {
-			_, err := db.Store.RateLimits().Create(ctx, p, newRateLimit("L"))
-			return err
-		},
-		"RateLimits.Update": func(p tenant.Principal) error {
-			_, err := db.Store.RateLimits().Update(ctx, p, id, tenant.RateLimitPatch{})
-			return err
-		},
-		"RateLimits.Delete": func(p tenant.Principal) error { return db.Store.RateLimits().Delete(ctx, p, id) },
-		"Budgets.List":      func(p tenant.Principal) error { _, err := db.Store.Budgets().List(ctx, p); return err },
-		"Budgets.Status":    func(p tenant.Principal) error { _, err := db.Store.Budgets().Status(ctx, p); return err },
-		"Budgets.Get":       func(p tenant.Principal) error { _, err := db.Store.Budgets().Get(ctx, p, id); return err },
-		"Budgets.Create": func(p tenant.Principal) error {
-			_, err := db.Store.Budgets().Create(ctx, p, newBudget("B"))
-			return err
-		},
-		"Budgets.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Budgets().Update(ctx, p, id, tenant.BudgetPatch{})
-			return err
-		},
-		"Budgets.Delete":  func(p tenant.Principal) error { return db.Store.Budgets().Delete(ctx, p, id) },
-		"Prices.List":     func(p tenant.Principal) error { _, err := db.Store.Prices().List(ctx, p); return err },
-		"Prices.Archived": func(p tenant.Principal) error { _, err := db.Store.Prices().Archived(ctx, p); return err },
-		"Prices.History": func(p tenant.Principal) error {
-			_, err := db.Store.Prices().History(ctx, p, tenant.PriceRule{})
-			return err
-		},
-		"Prices.Get": func(p tenant.Principal) error { _, err := db.Store.Prices().Get(ctx, p, id); return err },
-		"Prices.Create": func(p tenant.Principal) error {
-			_, err := db.Store.Prices().Create(ctx, p, newPrice("m", "1"))
-			return err
-		},
-		"Prices.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Prices().Update(ctx, p, id, tenant.PricePatch{})
-			return err
-		},
-		"Prices.Delete":       func(p tenant.Principal) error { _, err := db.Store.Prices().Delete(ctx, p, id); return err },
-		"Prices.Restore":      func(p tenant.Principal) error { _, err := db.Store.Prices().Restore(ctx, p, id); return err },
-		"Prices.Import":       func(p tenant.Principal) error { _, err := db.Store.Prices().Import(ctx, p, nil, nil); return err },
-		"Prices.Sync":         func(p tenant.Principal) error { _, err := db.Store.Prices().Sync(ctx, p); return err },
-		"APIKeys.Revoke":      func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
-		"AccessPolicies.List": func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().List(ctx, p); return err },
-		"AccessPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().Get(ctx, p, id); return err },
-		"AccessPolicies.Create": func(p tenant.Principal) error {
-			_, err := db.Store.AccessPolicies().Create(ctx, p, newAccess("A"))
-			return err
-		},
-		"AccessPolicies.Update": func(p tenant.Principal) error {
-			_, err := db.Store.AccessPolicies().Update(ctx, p, id, tenant.AccessPatch{})
-			return err
-		},
-		"AccessPolicies.Delete": func(p tenant.Principal) error { return db.Store.AccessPolicies().Delete(ctx, p, id) },
-		"RouteGroups.List":      func(p tenant.Principal) error { _, err := db.Store.RouteGroups().List(ctx, p); return err },
-		"RouteGroups.Get":       func(p tenant.Principal) error { _, err := db.Store.RouteGroups().Get(ctx, p, id); return err },
-		"RouteGroups.Create": func(p tenant.Principal) error {
-			_, err := db.Store.RouteGroups().Create(ctx, p, tenant.RouteGroupPatch{Name: ptr("G")})
-			return err
-		},
-		"RouteGroups.Update": func(p tenant.Principal) error {
-			_, err := db.Store.RouteGroups().Update(ctx, p, id, tenant.RouteGroupPatch{})
-			return err
-		},
-		"RouteGroups.AddMembers": func(p tenant.Principal) error {
-			_, err := db.Store.RouteGroups().AddMembers(ctx, p, id, []string{"a"}, nil)
-			return err
-		},
-		"RouteGroups.RemoveMember": func(p tenant.Principal) error { return db.Store.RouteGroups().RemoveMember(ctx, p, id, "a") },
-		"RouteGroups.Delete":       func(p tenant.Principal) error { return db.Store.RouteGroups().Delete(ctx, p, id, true) },
-		"Routes.List":              func(p tenant.Principal) error { _, err := db.Store.Routes().List(ctx, p); return err },
-		"Routes.Get":               func(p tenant.Principal) error { _, err := db.Store.Routes().Get(ctx, p, "r"); return err },
-		"Routes.Create": func(p tenant.Principal) error {
-			_, err := db.Store.Routes().Create(ctx, p, tenant.RouteCreate{})
-			return err
-		},
-		"Routes.Rename": func(p tenant.Principal) error {
-			_, _, err := db.Store.Routes().Rename(ctx, p, "r", "s", nil)
-			return err
-		},
-		"Routes.Duplicate": func(p tenant.Principal) error {
-			_, err := db.Store.Routes().Duplicate(ctx, p, "r", "s", nil)
-			return err
-		},
-		"Routes.Delete":  func(p tenant.Principal) error { _, err := db.Store.Routes().Delete(ctx, p, "r"); return err },
-		"Governance.Get": func(p tenant.Principal) error { _, err := db.Store.Governance().Get(ctx, p); return err },
-		"Governance.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Governance().Update(ctx, p, tenant.GovernancePatch{})
-			return err
-		},
+		"APIKeys.Revoke": func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
 	}
+	maps.Copy(calls, accessCalls(ctx, db.Store, id))
+	maps.Copy(calls, controlCalls(ctx, db.Store, id))
 	for name, call := range calls {
 		for who, p := range map[string]tenant.Principal{"member": member, "nobody": {}} {
 			var e *tenant.Error

@@ -95,6 +95,9 @@ func (d *DB) commit(ctx context.Context, p tenant.Principal, op tenant.Operation
 		if c.by.IfMatch != "" && !c.matched {
 			return fmt.Errorf("operation %s did not look at If-Match", op)
 		}
+		if err := d.compiles(ctx, c); err != nil {
+			return err
+		}
 		c.event.version, c.event.operation, c.event.actor = c.version, string(op), actor
 		if err := c.event.insert(ctx, tx, p.OrganizationID); err != nil {
 			return err
