@@ -39,12 +39,8 @@ func (s *server) CreateBudget(ctx context.Context, r admin.CreateBudgetRequestOb
 	out, err := s.store.Budgets().Create(ctx, principal(ctx), tenant.BudgetPatch{
 		Name: &b.Name, Period: (*string)(&b.Period), TokenLimit: b.TokenLimit, CostLimit: changeIfSet((*string)(b.CostLimit)), Currency: b.Currency,
 		AlertThresholds: b.AlertThresholds, ActionOnExhaust: (*string)(b.ActionOnExhaust), Enabled: b.Enabled, ChangeNote: b.ChangeNote,
-		Aim: tenant.AimPatch{
-			Scope:         tenant.ScopePatch{Type: (*string)(&b.ScopeType), ID: changeIfSet(b.ScopeId), Value: changeIfSet(b.ScopeValue)},
-			MemberOfGroup: changeIfSet(b.MemberOfGroup), TrafficType: (*string)(b.TrafficType),
-			Narrowing: tenant.NarrowingPatch{ProviderID: changeIfSet(b.TargetProviderId), UpstreamModel: changeIfSet(b.TargetUpstreamModel),
-				ModelAlias: changeIfSet(b.TargetModelAlias), MCPServerID: changeIfSet(b.TargetMcpServerId)},
-		},
+		Aim: newAim(b.ScopeType, b.ScopeId, b.ScopeValue, b.MemberOfGroup, b.TrafficType,
+			newTarget{b.TargetProviderId, b.TargetUpstreamModel, b.TargetModelAlias, b.TargetMcpServerId}),
 	})
 	if err != nil {
 		return nil, err

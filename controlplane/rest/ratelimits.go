@@ -37,12 +37,8 @@ func (s *server) CreateRateLimit(ctx context.Context, r admin.CreateRateLimitReq
 	b := r.Body
 	l, err := s.store.RateLimits().Create(ctx, principal(ctx), tenant.RateLimitPatch{
 		Name: &b.Name, RequestsPerMinute: changeIfSet(b.RequestsPerMinute), TokensPerMinute: changeIfSet(b.TokensPerMinute), Enabled: b.Enabled, ChangeNote: b.ChangeNote,
-		Aim: tenant.AimPatch{
-			Scope:         tenant.ScopePatch{Type: (*string)(&b.ScopeType), ID: changeIfSet(b.ScopeId), Value: changeIfSet(b.ScopeValue)},
-			MemberOfGroup: changeIfSet(b.MemberOfGroup), TrafficType: (*string)(b.TrafficType),
-			Narrowing: tenant.NarrowingPatch{ProviderID: changeIfSet(b.TargetProviderId), UpstreamModel: changeIfSet(b.TargetUpstreamModel),
-				ModelAlias: changeIfSet(b.TargetModelAlias), MCPServerID: changeIfSet(b.TargetMcpServerId)},
-		},
+		Aim: newAim(b.ScopeType, b.ScopeId, b.ScopeValue, b.MemberOfGroup, b.TrafficType,
+			newTarget{b.TargetProviderId, b.TargetUpstreamModel, b.TargetModelAlias, b.TargetMcpServerId}),
 	})
 	if err != nil {
 		return nil, err
@@ -92,5 +88,22 @@ func showRateLimit(l tenant.RateLimit) admin.RateLimit {
 		CreatedAt: l.CreatedAt.UTC(), UpdatedAt: l.UpdatedAt.UTC(), CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email),
 		CreatedByName: orNull(by.Name), LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email),
 		LastModifiedByName: orNull(mod.Name), LastModifiedAt: timeOrNull(l.ModifiedAt), LastChangeNote: orNull(l.ChangeNote),
+	}
+}
+
+// newTarget are the target_* of a creation.
+type newTarget struct {
+	provider             *uuid.UUID
+	upstreamModel, alias *string
+	mcpServer            *uuid.UUID
+}
+
+// newAim is whom and what a new limit or budget is for.
+func newAim(scope admin.ScopeType, id *uuid.UUID, value, group *string, traffic *admin.TrafficType, target newTarget) tenant.AimPatch {
+	return tenant.AimPatch{
+		Scope:         tenant.ScopePatch{Type: (*string)(&scope), ID: changeIfSet(id), Value: changeIfSet(value)},
+		MemberOfGroup: changeIfSet(group), TrafficType: (*string)(traffic),
+		Narrowing: tenant.NarrowingPatch{ProviderID: changeIfSet(target.provider), UpstreamModel: changeIfSet(target.upstreamModel),
+			ModelAlias: changeIfSet(target.alias), MCPServerID: changeIfSet(target.mcpServer)},
 	}
 }

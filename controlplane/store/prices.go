@@ -188,6 +188,25 @@ func (s Prices) Create(ctx context.Context, by tenant.Principal, in tenant.Price
 	return v, err
 }
 
+// priced is a version that an operation names, within its rule, and the time.
+type priced struct {
+	tenant.PriceVersion
+	history tenant.PriceHistory
+	now     time.Time
+}
+
+// price reads the version that an operation is called for, as the caller saw it.
+func (c *change) price(ctx context.Context, id uuid.UUID) (p priced, err error) {
+	if p.PriceVersion, err = getPrice(ctx, c, id); err != nil {
+		return p, err
+	}
+	if err := c.matches(p.Revision); err != nil {
+		return p, err
+	}
+	p.history, p.now, err = c.priceHistory(ctx, p.PriceRule)
+	return p, err
+}
+
 // priceHistory is a rule's history and the time, for a change of it.
 func (c *change) priceHistory(ctx context.Context, rule tenant.PriceRule) (tenant.PriceHistory, time.Time, error) {
 	history, err := priceHistory(ctx, c, rule)
@@ -236,19 +255,15 @@ func longContext(v tenant.PriceVersion) (l longColumns) {
 // Update changes a version that is not in force yet.
 func (s Prices) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.PricePatch) (v tenant.PriceVersion, err error) {
 	err = s.db.write(ctx, by, tenant.UpdateModelPricing, func(c *change) error {
-		before, err := c.matchedPrice(ctx, id)
+		before, err := c.price(ctx, id)
 		if err != nil {
 			return err
 		}
-		history, now, err := c.priceHistory(ctx, before.PriceRule)
+		next, err := before.Reschedule(patch, before.now)
 		if err != nil {
 			return err
 		}
-		next, err := before.Reschedule(patch, now)
-		if err != nil {
-			return err
-		}
-		if err := history.Check(next); err != nil {
+		if err := before.history.Check(next); err != nil {
 			return err
 		}
 		if err := updatePrice(ctx, c, next); err != nil {
@@ -259,14 +274,6 @@ func (s Prices) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, p
 		return err
 	})
 	return v, err
-}
-
-func (c *change) matchedPrice(ctx context.Context, id uuid.UUID) (tenant.PriceVersion, error) {
-	before, err := getPrice(ctx, c, id)
-	if err != nil {
-		return before, err
-	}
-	return before, c.matches(before.Revision)
 }
 
 func updatePrice(ctx context.Context, tx pgx.Tx, v tenant.PriceVersion) error {
@@ -286,25 +293,21 @@ func updatePrice(ctx context.Context, tx pgx.Tx, v tenant.PriceVersion) error {
 // rule.
 func (s Prices) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID) (done tenant.PriceRemoval, err error) {
 	err = s.db.write(ctx, by, tenant.DeleteModelPricing, func(c *change) error {
-		before, err := c.matchedPrice(ctx, id)
-		if err != nil {
-			return err
-		}
-		history, now, err := c.priceHistory(ctx, before.PriceRule)
+		before, err := c.price(ctx, id)
 		if err != nil {
 			return err
 		}
 		c.changed(id, nil)
-		if before.EffectiveFrom.After(now) {
+		if before.EffectiveFrom.After(before.now) {
 			done = tenant.PriceRemoval{Mode: tenant.RemovedScheduled}
-			return deletePrices(ctx, c, before)
+			return deletePrices(ctx, c, before.PriceVersion)
 		}
-		scheduled := history.Scheduled(now)
+		scheduled := before.history.Scheduled(before.now)
 		done = tenant.PriceRemoval{Mode: tenant.RemovedRule, Cancelled: len(scheduled)}
 		if err := deletePrices(ctx, c, scheduled...); err != nil {
 			return err
 		}
-		if end := history.Archive(now); end != nil {
+		if end := before.history.Archive(before.now); end != nil {
 			done.Archived = true
 			_, err = c.addPrice(ctx, *end)
 		}
@@ -325,15 +328,11 @@ func deletePrices(ctx context.Context, tx pgx.Tx, versions ...tenant.PriceVersio
 // Restore brings the archived rule of a version back.
 func (s Prices) Restore(ctx context.Context, by tenant.Principal, id uuid.UUID) (v tenant.PriceVersion, err error) {
 	err = s.db.write(ctx, by, tenant.RestoreModelPricing, func(c *change) error {
-		of, err := getPrice(ctx, c, id)
+		of, err := c.price(ctx, id)
 		if err != nil {
 			return err
 		}
-		history, now, err := c.priceHistory(ctx, of.PriceRule)
-		if err != nil {
-			return err
-		}
-		back, err := history.Restore(now)
+		back, err := of.history.Restore(of.now)
 		if err != nil {
 			return err
 		}
