@@ -29,13 +29,13 @@ import (
 func TestMain(m *testing.M) { storetest.Main(m) }
 
 const (
-	adminPath     = "/api/llm-gateway/admin/"
-	providersPath = adminPath + "providers"
-	mappingsPath  = adminPath + "model-mappings"
-	keysPath      = adminPath + "api-keys"
-	usersPath     = adminPath + "users"
-	peopleGroupsPath    = adminPath + "groups"
-	userPath      = "/api/llm-gateway/user/"
+	adminPath        = "/api/llm-gateway/admin/"
+	providersPath    = adminPath + "providers"
+	mappingsPath     = adminPath + "model-mappings"
+	keysPath         = adminPath + "api-keys"
+	usersPath        = adminPath + "users"
+	peopleGroupsPath = adminPath + "groups"
+	userPath         = "/api/llm-gateway/user/"
 )
 
 // api is a running admin API and a caller of it.

@@ -43,6 +43,7 @@ func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 }
 
 func (f *fleet) Acks(uuid.UUID) []node.Ack { return f.acks }
+
 // Probe answers what the test sets, of the newest configuration.
 func (f *fleet) Probe(_ context.Context, ask node.ProbeAsk) (node.ProbeReport, error) {
 	f.mu.Lock()

@@ -144,14 +144,14 @@ var matrixBodies = map[string]string{
 	"createModelAccess":         `{"name":"x","scope_type":"org","policy_type":"denylist","targets":[{"kind":"route_group","group_id":"%s"}]}`,
 	"updateModelRouteGroup":     `{}`,
 	"addModelRouteGroupMembers": `{"model_aliases":["x"]}`,
-	"updateUser":           `{}`,
-	"updateConnection":     `{}`,
-	"createProvider":       `{"name":"x","model_provider":"openai","base_url":"https://api.openai.com/v1","connection_id":"%s"}`,
-	"updateGroup":          `{}`,
-	"createGroup":          `{"name":"x","user_ids":["%s"]}`,
-	"addGroupMembers":      `{"user_ids":["00000000-0000-0000-0000-000000000000"]}`,
-	"updateOwnApiKey":      `{"disabled":true}`,
-	"rotateOwnApiKey":      `{}`,
+	"updateUser":                `{}`,
+	"updateConnection":          `{}`,
+	"createProvider":            `{"name":"x","model_provider":"openai","base_url":"https://api.openai.com/v1","connection_id":"%s"}`,
+	"updateGroup":               `{}`,
+	"createGroup":               `{"name":"x","user_ids":["%s"]}`,
+	"addGroupMembers":           `{"user_ids":["00000000-0000-0000-0000-000000000000"]}`,
+	"updateOwnApiKey":           `{"disabled":true}`,
+	"rotateOwnApiKey":           `{}`,
 }
 
 // leaks calls every operation that takes an id with the id of another organization

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxPeople        = 10_000
+	maxPeople         = 10_000
 	maxDescriptionLen = 1000
 )
 
