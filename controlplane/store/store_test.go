@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -37,27 +38,6 @@ func query[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) []T {
 func newProvider(name string, models ...string) tenant.ProviderCreate {
 	return tenant.ProviderCreate{Family: "openai", Models: models, ProviderPatch: tenant.ProviderPatch{
 		Name: &name, BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("sk-test"))}}
-}
-
-func newRoutingPolicy(alias, slot string) tenant.RoutingPolicyPatch {
-	return tenant.RoutingPolicyPatch{Alias: &alias, Slots: &[]tenant.RoutingSlot{{Alias: slot}, {Alias: slot}}, Breakpoints: &[]int64{1}}
-}
-
-func newRoutingRule(name string) tenant.RoutingRulePatch {
-	return tenant.RoutingRulePatch{Name: &name, Description: &name, FloorSlot: tenant.Change[int]{Set: true, Value: ptr(1)}}
-}
-
-func newRateLimit(name string) tenant.RateLimitPatch {
-	return tenant.RateLimitPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}},
-		RequestsPerMinute: tenant.Change[int64]{Set: true, Value: ptr(int64(1))}}
-}
-
-func newBudget(name string) tenant.BudgetPatch {
-	return tenant.BudgetPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}}, Period: ptr(tenant.PeriodDaily), TokenLimit: ptr(int64(1))}
-}
-
-func newPrice(pattern, cost string) tenant.PriceCreate {
-	return tenant.PriceCreate{Pattern: pattern, PricePatch: tenant.PricePatch{CostsPatch: tenant.CostsPatch{Input: &cost, Output: &cost}}}
 }
 
 func newAccess(name string) tenant.AccessPatch {
@@ -172,71 +152,6 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, _, err := db.Store.APIKeys().Rotate(ctx, p, id, tenant.KeyRotate{})
 			return err
 		},
-		"RoutingPolicies.List": func(p tenant.Principal) error { _, err := db.Store.RoutingPolicies().List(ctx, p); return err },
-		"RoutingPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.RoutingPolicies().Get(ctx, p, id); return err },
-		"RoutingPolicies.Create": func(p tenant.Principal) error {
-			_, err := db.Store.RoutingPolicies().Create(ctx, p, newRoutingPolicy("auto", "m"))
-			return err
-		},
-		"RoutingPolicies.Update": func(p tenant.Principal) error {
-			_, err := db.Store.RoutingPolicies().Update(ctx, p, id, tenant.RoutingPolicyPatch{})
-			return err
-		},
-		"RoutingPolicies.Delete": func(p tenant.Principal) error { return db.Store.RoutingPolicies().Delete(ctx, p, id) },
-		"RoutingRules.List":      func(p tenant.Principal) error { _, _, err := db.Store.RoutingRules().List(ctx, p, id); return err },
-		"RoutingRules.Get":       func(p tenant.Principal) error { _, _, err := db.Store.RoutingRules().Get(ctx, p, id); return err },
-		"RoutingRules.Create": func(p tenant.Principal) error {
-			_, _, err := db.Store.RoutingRules().Create(ctx, p, id, newRoutingRule("R"))
-			return err
-		},
-		"RoutingRules.Update": func(p tenant.Principal) error {
-			_, _, err := db.Store.RoutingRules().Update(ctx, p, id, tenant.RoutingRulePatch{})
-			return err
-		},
-		"RoutingRules.Delete": func(p tenant.Principal) error { return db.Store.RoutingRules().Delete(ctx, p, id) },
-		"RateLimits.List":     func(p tenant.Principal) error { _, err := db.Store.RateLimits().List(ctx, p); return err },
-		"RateLimits.Status":   func(p tenant.Principal) error { _, err := db.Store.RateLimits().Status(ctx, p); return err },
-		"RateLimits.Get":      func(p tenant.Principal) error { _, err := db.Store.RateLimits().Get(ctx, p, id); return err },
-		"RateLimits.Create": func(p tenant.Principal) error {
-			_, err := db.Store.RateLimits().Create(ctx, p, newRateLimit("L"))
-			return err
-		},
-		"RateLimits.Update": func(p tenant.Principal) error {
-			_, err := db.Store.RateLimits().Update(ctx, p, id, tenant.RateLimitPatch{})
-			return err
-		},
-		"RateLimits.Delete": func(p tenant.Principal) error { return db.Store.RateLimits().Delete(ctx, p, id) },
-		"Budgets.List":      func(p tenant.Principal) error { _, err := db.Store.Budgets().List(ctx, p); return err },
-		"Budgets.Status":    func(p tenant.Principal) error { _, err := db.Store.Budgets().Status(ctx, p); return err },
-		"Budgets.Get":       func(p tenant.Principal) error { _, err := db.Store.Budgets().Get(ctx, p, id); return err },
-		"Budgets.Create": func(p tenant.Principal) error {
-			_, err := db.Store.Budgets().Create(ctx, p, newBudget("B"))
-			return err
-		},
-		"Budgets.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Budgets().Update(ctx, p, id, tenant.BudgetPatch{})
-			return err
-		},
-		"Budgets.Delete":  func(p tenant.Principal) error { return db.Store.Budgets().Delete(ctx, p, id) },
-		"Prices.List":     func(p tenant.Principal) error { _, err := db.Store.Prices().List(ctx, p); return err },
-		"Prices.Archived": func(p tenant.Principal) error { _, err := db.Store.Prices().Archived(ctx, p); return err },
-		"Prices.History": func(p tenant.Principal) error {
-			_, err := db.Store.Prices().History(ctx, p, tenant.PriceRule{})
-			return err
-		},
-		"Prices.Get": func(p tenant.Principal) error { _, err := db.Store.Prices().Get(ctx, p, id); return err },
-		"Prices.Create": func(p tenant.Principal) error {
-			_, err := db.Store.Prices().Create(ctx, p, newPrice("m", "1"))
-			return err
-		},
-		"Prices.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Prices().Update(ctx, p, id, tenant.PricePatch{})
-			return err
-		},
-		"Prices.Delete":       func(p tenant.Principal) error { _, err := db.Store.Prices().Delete(ctx, p, id); return err },
-		"Prices.Restore":      func(p tenant.Principal) error { _, err := db.Store.Prices().Restore(ctx, p, id); return err },
-		"Prices.Import":       func(p tenant.Principal) error { _, err := db.Store.Prices().Import(ctx, p, nil, nil); return err },
-		"Prices.Sync":         func(p tenant.Principal) error { _, err := db.Store.Prices().Sync(ctx, p); return err },
 		"APIKeys.Revoke":      func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
 		"AccessPolicies.List": func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().List(ctx, p); return err },
 		"AccessPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().Get(ctx, p, id); return err },
@@ -286,6 +201,7 @@ func TestPermissionComesFirst(t *testing.T) {
 			return err
 		},
 	}
+	maps.Copy(calls, controlCalls(ctx, db.Store, id))
 	for name, call := range calls {
 		for who, p := range map[string]tenant.Principal{"member": member, "nobody": {}} {
 			var e *tenant.Error
