@@ -58,6 +58,9 @@ CREATE TABLE governance_config (
   revision                     bigint NOT NULL DEFAULT 1
 );
 
+-- A route is looked up by its name.
+CREATE INDEX model_mappings_alias ON model_mappings (org_id, model_alias);
+
 DO $$
 DECLARE
   tenant_table text;

@@ -69,7 +69,6 @@ func New(cfg Config) (http.Handler, error) {
 	e := echo.New()
 	e.HTTPErrorHandler = s.answerError
 	e.Binder = binder{doc}
-	e.Pre(asWritten)
 	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.once, s.readForm)
 	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest}))
 	return e, nil
@@ -110,16 +109,6 @@ func harden(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set(echo.HeaderXContentTypeOptions, "nosniff")
 		h.Set(echo.HeaderCacheControl, "no-store")
 		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxBodyBytes)
-		return next(c)
-	}
-}
-
-// asWritten routes every path in the form it was sent in, escapes and all. A route's name
-// may hold a "/", and one that holds a "%" must not be unescaped twice: echo gives the
-// generated code, which unescapes, the escaped form only where the two differ.
-func asWritten(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		c.Request().URL.RawPath = c.Request().URL.EscapedPath()
 		return next(c)
 	}
 }

@@ -1,15 +1,70 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
+
+// accessCalls are the calls about who may call what.
+func accessCalls(ctx context.Context, db *store.DB, id uuid.UUID) map[string]func(tenant.Principal) error {
+	return map[string]func(tenant.Principal) error{
+		"AccessPolicies.List": func(p tenant.Principal) error { _, err := db.AccessPolicies().List(ctx, p); return err },
+		"AccessPolicies.Get":  func(p tenant.Principal) error { _, err := db.AccessPolicies().Get(ctx, p, id); return err },
+		"AccessPolicies.Create": func(p tenant.Principal) error {
+			_, err := db.AccessPolicies().Create(ctx, p, newAccess("A"))
+			return err
+		},
+		"AccessPolicies.Update": func(p tenant.Principal) error {
+			_, err := db.AccessPolicies().Update(ctx, p, id, tenant.AccessPatch{})
+			return err
+		},
+		"AccessPolicies.Delete": func(p tenant.Principal) error { return db.AccessPolicies().Delete(ctx, p, id) },
+		"RouteGroups.List":      func(p tenant.Principal) error { _, err := db.RouteGroups().List(ctx, p); return err },
+		"RouteGroups.Get":       func(p tenant.Principal) error { _, err := db.RouteGroups().Get(ctx, p, id); return err },
+		"RouteGroups.Create": func(p tenant.Principal) error {
+			_, err := db.RouteGroups().Create(ctx, p, tenant.RouteGroupPatch{Name: ptr("G")})
+			return err
+		},
+		"RouteGroups.Update": func(p tenant.Principal) error {
+			_, err := db.RouteGroups().Update(ctx, p, id, tenant.RouteGroupPatch{})
+			return err
+		},
+		"RouteGroups.AddMembers": func(p tenant.Principal) error {
+			_, err := db.RouteGroups().AddMembers(ctx, p, id, []string{"a"}, nil)
+			return err
+		},
+		"RouteGroups.RemoveMember": func(p tenant.Principal) error { return db.RouteGroups().RemoveMember(ctx, p, id, "a") },
+		"RouteGroups.Delete":       func(p tenant.Principal) error { return db.RouteGroups().Delete(ctx, p, id, true) },
+		"Routes.List":              func(p tenant.Principal) error { _, err := db.Routes().List(ctx, p); return err },
+		"Routes.Get":               func(p tenant.Principal) error { _, err := db.Routes().Get(ctx, p, "r"); return err },
+		"Routes.Create": func(p tenant.Principal) error {
+			_, err := db.Routes().Create(ctx, p, tenant.RouteCreate{})
+			return err
+		},
+		"Routes.Rename": func(p tenant.Principal) error {
+			_, _, err := db.Routes().Rename(ctx, p, "r", "s", nil)
+			return err
+		},
+		"Routes.Duplicate": func(p tenant.Principal) error {
+			_, err := db.Routes().Duplicate(ctx, p, "r", "s", nil)
+			return err
+		},
+		"Routes.Delete":  func(p tenant.Principal) error { _, err := db.Routes().Delete(ctx, p, "r"); return err },
+		"Governance.Get": func(p tenant.Principal) error { _, err := db.Governance().Get(ctx, p); return err },
+		"Governance.Update": func(p tenant.Principal) error {
+			_, err := db.Governance().Update(ctx, p, tenant.GovernancePatch{})
+			return err
+		},
+	}
+}
 
 // Nodes are told of the policies that act and of the groups those name, and of nothing else.
 func TestSnapshotOfAccess(t *testing.T) {

@@ -24,13 +24,13 @@ func (d *DB) Snapshot(ctx context.Context, org uuid.UUID) (*node.Snapshot, error
 		if err != nil {
 			return err
 		}
-		if s.Providers, err = snapshotProviders(ctx, tx); err != nil {
+		if s.Providers, err = snapshotProviders(ctx, tx, all); err != nil {
 			return err
 		}
-		if s.Mappings, err = snapshotMappings(ctx, tx); err != nil {
+		if s.Mappings, err = snapshotMappings(ctx, tx, all); err != nil {
 			return err
 		}
-		if err := snapshotAccess(ctx, tx, s); err != nil {
+		if err := snapshotAccess(ctx, tx, s, all); err != nil {
 			return err
 		}
 		s.Keys, err = snapshotKeys(ctx, tx)
@@ -42,12 +42,25 @@ func (d *DB) Snapshot(ctx context.Context, org uuid.UUID) (*node.Snapshot, error
 	return s, nil
 }
 
-func snapshotProviders(ctx context.Context, tx pgx.Tx) ([]node.Provider, error) {
+// part is a part of a table, as the end of a query.
+type part struct {
+	where string
+	args  []any
+}
+
+// all is the whole table; only, the rows with the ids in a column.
+var all part
+
+func only(column string, ids []uuid.UUID) part {
+	return part{` AND ` + column + ` = ANY ($1)`, []any{ids}}
+}
+
+func snapshotProviders(ctx context.Context, tx pgx.Tx, which part) ([]node.Provider, error) {
 	seals, err := snapshotSeals(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := collect(ctx, tx, scanProvider, selectProvider+` ORDER BY p.id`)
+	stored, err := collect(ctx, tx, scanProvider, selectProvider+` WHERE true`+which.where+` ORDER BY p.id`, which.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +93,7 @@ func snapshotSeals(ctx context.Context, tx pgx.Tx) (map[uuid.UUID]node.Sealed, e
 	return seals, err
 }
 
-func snapshotMappings(ctx context.Context, tx pgx.Tx) ([]node.Mapping, error) {
+func snapshotMappings(ctx context.Context, tx pgx.Tx, which part) ([]node.Mapping, error) {
 	return collect(ctx, tx, func(row pgx.CollectableRow) (m node.Mapping, err error) {
 		var c node.Cooldown
 		err = row.Scan(&m.ID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.BareAlias, &m.Priority, &m.CreatedAt,
@@ -95,7 +108,7 @@ func snapshotMappings(ctx context.Context, tx pgx.Tx) ([]node.Mapping, error) {
 	           retry_on_429_count, retry_on_429_max_wait_secs, request_timeout_secs, stream_idle_timeout_secs,
 	           cooldown_failure_threshold, cooldown_window_secs, cooldown_first_secs, cooldown_max_secs,
 	           cooldown_rate_limited_secs, cooldown_overloaded_secs
-	    FROM model_mappings ORDER BY id`)
+	    FROM model_mappings WHERE true`+which.where+` ORDER BY id`, which.args...)
 }
 
 // storedKey is a key with the hashes that open it.

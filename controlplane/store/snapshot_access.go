@@ -12,7 +12,7 @@ import (
 
 // snapshotAccess reads what says who may call which models. Policies that are off or for
 // other traffic, and groups that no policy targets, are nothing to a node.
-func snapshotAccess(ctx context.Context, tx pgx.Tx, s *node.Snapshot) error {
+func snapshotAccess(ctx context.Context, tx pgx.Tx, s *node.Snapshot, which part) error {
 	governance, err := getGovernance(ctx, tx)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func snapshotAccess(ctx context.Context, tx pgx.Tx, s *node.Snapshot) error {
 	if governance.DefaultAccess != tenant.AccessAllow {
 		s.DefaultModelAccess = governance.DefaultAccess
 	}
-	policies, err := collect(ctx, tx, scanAccess, selectAccess+` WHERE enabled AND traffic_type IN ($1, $2) ORDER BY id`, tenant.TrafficAll, tenant.TrafficLLM)
+	policies, err := collect(ctx, tx, scanAccess, selectAccess+` WHERE enabled AND traffic_type IN ('all', 'llm')`+which.where+` ORDER BY id`, which.args...)
 	if err != nil {
 		return err
 	}

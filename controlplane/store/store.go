@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/spillway-gateway/spillway/api/node"
 )
 
 // appRole is the role of every connection; the migrations create it.
@@ -30,12 +32,17 @@ type Config struct {
 	// SealKey is the data plane's public key. Without it no provider credential can
 	// be stored.
 	SealKey hpke.PublicKey
+	// Compile refuses what a node would refuse. Its error is for the caller whose change
+	// it is, and the change is not saved; it is given what the change touched, not a whole
+	// organization. Nil: nothing is refused.
+	Compile func(*node.Snapshot) error
 }
 
 // DB is the database. Its methods are safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
 	sealKey hpke.PublicKey
+	compile func(*node.Snapshot) error
 
 	listening sync.Mutex
 	listener  *pgx.Conn // nil until WaitForChange; guarded by listening
@@ -75,7 +82,7 @@ func open(ctx context.Context, cfg Config, role string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool, sealKey: cfg.SealKey}, nil
+	return &DB{pool: pool, sealKey: cfg.SealKey, compile: cfg.Compile}, nil
 }
 
 func setDefault(params map[string]string, name, value string) {

@@ -152,56 +152,10 @@ func TestPermissionComesFirst(t *testing.T) {
 			_, _, err := db.Store.APIKeys().Rotate(ctx, p, id, tenant.KeyRotate{})
 			return err
 		},
-		"APIKeys.Revoke":      func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
-		"AccessPolicies.List": func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().List(ctx, p); return err },
-		"AccessPolicies.Get":  func(p tenant.Principal) error { _, err := db.Store.AccessPolicies().Get(ctx, p, id); return err },
-		"AccessPolicies.Create": func(p tenant.Principal) error {
-			_, err := db.Store.AccessPolicies().Create(ctx, p, newAccess("A"))
-			return err
-		},
-		"AccessPolicies.Update": func(p tenant.Principal) error {
-			_, err := db.Store.AccessPolicies().Update(ctx, p, id, tenant.AccessPatch{})
-			return err
-		},
-		"AccessPolicies.Delete": func(p tenant.Principal) error { return db.Store.AccessPolicies().Delete(ctx, p, id) },
-		"RouteGroups.List":      func(p tenant.Principal) error { _, err := db.Store.RouteGroups().List(ctx, p); return err },
-		"RouteGroups.Get":       func(p tenant.Principal) error { _, err := db.Store.RouteGroups().Get(ctx, p, id); return err },
-		"RouteGroups.Create": func(p tenant.Principal) error {
-			_, err := db.Store.RouteGroups().Create(ctx, p, tenant.RouteGroupPatch{Name: ptr("G")})
-			return err
-		},
-		"RouteGroups.Update": func(p tenant.Principal) error {
-			_, err := db.Store.RouteGroups().Update(ctx, p, id, tenant.RouteGroupPatch{})
-			return err
-		},
-		"RouteGroups.AddMembers": func(p tenant.Principal) error {
-			_, err := db.Store.RouteGroups().AddMembers(ctx, p, id, []string{"a"}, nil)
-			return err
-		},
-		"RouteGroups.RemoveMember": func(p tenant.Principal) error { return db.Store.RouteGroups().RemoveMember(ctx, p, id, "a") },
-		"RouteGroups.Delete":       func(p tenant.Principal) error { return db.Store.RouteGroups().Delete(ctx, p, id, true) },
-		"Routes.List":              func(p tenant.Principal) error { _, err := db.Store.Routes().List(ctx, p); return err },
-		"Routes.Get":               func(p tenant.Principal) error { _, err := db.Store.Routes().Get(ctx, p, "r"); return err },
-		"Routes.Create": func(p tenant.Principal) error {
-			_, err := db.Store.Routes().Create(ctx, p, tenant.RouteCreate{})
-			return err
-		},
-		"Routes.Rename": func(p tenant.Principal) error {
-			_, _, err := db.Store.Routes().Rename(ctx, p, "r", "s", nil)
-			return err
-		},
-		"Routes.Duplicate": func(p tenant.Principal) error {
-			_, err := db.Store.Routes().Duplicate(ctx, p, "r", "s", nil)
-			return err
-		},
-		"Routes.Delete":  func(p tenant.Principal) error { _, err := db.Store.Routes().Delete(ctx, p, "r"); return err },
-		"Governance.Get": func(p tenant.Principal) error { _, err := db.Store.Governance().Get(ctx, p); return err },
-		"Governance.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Governance().Update(ctx, p, tenant.GovernancePatch{})
-			return err
-		},
+		"APIKeys.Revoke": func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
 	}
 	maps.Copy(calls, controlCalls(ctx, db.Store, id))
+	maps.Copy(calls, accessCalls(ctx, db.Store, id))
 	for name, call := range calls {
 		for who, p := range map[string]tenant.Principal{"member": member, "nobody": {}} {
 			var e *tenant.Error

@@ -90,6 +90,9 @@ func (d *DB) write(ctx context.Context, p tenant.Principal, op tenant.Operation,
 		if c.by.IfMatch != "" && !c.matched {
 			return fmt.Errorf("operation %s did not look at If-Match", op)
 		}
+		if err := d.compiles(ctx, c); err != nil {
+			return err
+		}
 		c.event.version, c.event.operation, c.event.actor = c.version, string(op), actorOf(p)
 		if err := c.event.insert(ctx, tx, p.OrganizationID); err != nil {
 			return err

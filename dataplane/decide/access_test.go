@@ -241,6 +241,26 @@ func TestCallerRoute(t *testing.T) {
 	}
 }
 
+// A user sees what a key of theirs would, whichever it is.
+func TestUserIsWhatTheirKeysHave(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]node.AccessPolicy{
+		"User":  {ScopeType: "user", ScopeID: &accessUser, Type: "denylist"},
+		"Group": {ScopeType: "group", ScopeValue: "eng", Type: "denylist"},
+	} {
+		s := accessSnapshot()
+		p.Targets = []node.AccessTarget{alias("fast")}
+		s.AccessPolicies = []node.AccessPolicy{p}
+		org := compiled(t, s)
+		if got, want := may(org.User(accessUser, []string{"eng"})), "open-ai/gpt:1 other/glm:1 team/x:1"; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		if got := may(org.User(uuid.UUID{4}, nil)); got != everything {
+			t.Errorf("%s: another: %q", name, got)
+		}
+	}
+}
+
 // A list has what use would serve, and nothing else.
 func TestModelsOfACaller(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
 
@@ -55,4 +56,13 @@ func (o *Org) Caller(id uuid.UUID) (Caller, bool) {
 }
 
 // Anyone is the holder of a key that is no user's and no group's, and that no policy names.
-func (o *Org) Anyone() Caller { return Caller{o, &Key{Access: o.anyKey}} }
+func (o *Org) Anyone() Caller { return o.as(&node.Key{}) }
+
+// User is a user as the holder of any key of theirs, but for what is for one key alone.
+func (o *Org) User(id uuid.UUID, groups []string) Caller {
+	return o.as(&node.Key{UserID: &id, Groups: groups})
+}
+
+func (o *Org) as(k *node.Key) Caller {
+	return Caller{o, &Key{UserID: k.UserID, Access: o.access.of(k)}}
+}

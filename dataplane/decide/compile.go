@@ -26,7 +26,7 @@ type Org struct {
 	routes map[string]*Route
 	keys   map[node.Hash]*Key
 	models []Model
-	anyKey *Access // of a key that is nobody's
+	access *accessList
 }
 
 // Key is a gateway key's owner and limits.
@@ -157,7 +157,7 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		return nil, err
 	}
 	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: make(map[node.Hash]*Key, len(s.Keys)),
-		anyKey: access.of(&node.Key{})}
+		access: access}
 	for i := range s.Keys {
 		k := &s.Keys[i]
 		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Access: access.of(k), Disabled: k.Disabled}

@@ -35,11 +35,7 @@ func (l *Link) take(nc *nats.Conn, envelope []byte) {
 	}
 	org, err := compile(s, l.board)
 	if err != nil {
-		ack.Code, ack.Message = "does_not_compile", err.Error()
-		if defect := (*decide.Defect)(nil); errors.As(err, &defect) {
-			ack.Field = strings.TrimPrefix(defect.Where+"."+defect.Field, ".")
-		}
-		l.refuse(nc, ack)
+		l.refuse(nc, uncompilable(ack, err))
 		return
 	}
 	l.table.Store(table.With(org)) // only this goroutine stores after New
@@ -60,6 +56,15 @@ func compile(s *node.Snapshot, board *decide.Board) (org *decide.Org, err error)
 		}
 	}()
 	return decide.Compile(s, board)
+}
+
+// uncompilable says in an acknowledgement what is wrong, and where.
+func uncompilable(ack node.Ack, err error) node.Ack {
+	ack.Code, ack.Message = "does_not_compile", err.Error()
+	if defect := (*decide.Defect)(nil); errors.As(err, &defect) {
+		ack.Field = strings.TrimPrefix(defect.Where+"."+defect.Field, ".")
+	}
+	return ack
 }
 
 func (l *Link) refuse(nc *nats.Conn, ack node.Ack) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/test/env"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
@@ -211,5 +212,53 @@ func TestExplainAccess(t *testing.T) {
 	e.Live()
 	if err := json.Unmarshal(asKey(e, key, "chat", "x-hop").Body, &body); err != nil || body.Error.Code != "model_access_denied" {
 		t.Errorf("%v, %+v", err, body)
+	}
+}
+
+// What a node would refuse is not saved, whatever came to stand in the database.
+func TestWhatCannotBeServedIsNotSaved(t *testing.T) {
+	t.Parallel()
+	url, superuser := storetest.Empty(t, storetest.Template)
+	e := env.Start(t, env.Options{DatabaseURL: url})
+	id := e.AddProvider("broken", "openai", "m")
+	if _, err := storetest.Connect(t, superuser).Exec(t.Context(), `UPDATE providers SET base_url = 'nowhere' WHERE id = $1`, id); err != nil {
+		t.Fatal(err)
+	}
+	a := e.Admin(http.MethodPost, "/model-mappings", map[string]any{"provider_id": id, "model_alias": "x", "upstream_model": "m"})
+	if a.Status != 400 || !strings.Contains(string(a.Body), `"param":"base_url"`) || !strings.Contains(string(a.Body), "does_not_compile") {
+		t.Errorf("status %d: %s", a.Status, a.Body)
+	}
+	e.Must(e.Admin(http.MethodPut, "/providers/"+id, map[string]any{"base_url": e.ProviderURL + "/v1", "api_key": "k"}), nil)
+	e.AddTarget("x", id, "m", 1, nil)
+	e.Live()
+	if a := e.Chat(0, "x", false); a.Status != 200 {
+		t.Errorf("repaired: status %d: %s", a.Status, a.Body)
+	}
+}
+
+// A route keeps its access under its new name, on the nodes too.
+func TestRenamedRouteKeepsItsAccess(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	pair(e, "x-a", "openai", nil)
+	pair(e, "x-b", "openai", nil)
+	var group struct{ ID string }
+	e.Must(e.Admin(http.MethodPost, "/model-route-groups", map[string]any{"name": "A", "model_aliases": []string{"x-a"}}), &group)
+	policyFor(e, "ops", "allowlist", "Ops", map[string]any{"kind": "route_group", "group_id": group.ID})
+	_, ops := keyOf(e, "ops")
+	e.Must(e.Admin(http.MethodPut, "/routes/x-a/rename", map[string]any{"model_alias": "x/new: name"}), nil)
+	e.Live()
+	if diff := cmp.Diff([]string{"x/new: name"}, listed(e, ops, "")); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+	for model, status := range map[string]int{"x/new: name": 200, "x-a": 404, "x-b": 403} {
+		if a := asKey(e, ops, "chat", model); a.Status != status {
+			t.Errorf("%s: status %d, want %d: %s", model, a.Status, status, a.Body)
+		}
+	}
+	e.Must(e.Admin(http.MethodDelete, "/routes/x%2Fnew:%20name", nil), nil)
+	e.Live()
+	if got := listed(e, ops, ""); len(got) != 0 {
+		t.Errorf("listed after the end: %q", got)
 	}
 }
