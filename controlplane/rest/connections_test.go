@@ -72,7 +72,7 @@ func TestConnectionSequence(t *testing.T) {
 		}
 	}
 	path := connectionsPath + "/" + role.id(t)
-	keys := a.call(t, "PUT", path, fields{"auth_type": "aws_keys", "credentials": fields{"secret_access_key": "canary"}}).want(t, 200)
+	keys := a.call(t, "PUT", path, fields{"auth_type": "aws_keys", "credentials": fields{"access_key_id": "AKIAEXAMPLE", "secret_access_key": "canary"}}).want(t, 200)
 	if keys.field(t, "stores_key_material") != true || keys.field(t, "key_last4") != nil {
 		t.Errorf("with keys: %s", keys.body)
 	}

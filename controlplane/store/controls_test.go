@@ -9,7 +9,28 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
-// controlCalls are the calls on limits, budgets, prices and routing policies.
+func newRoutingPolicy(alias, slot string) tenant.RoutingPolicyPatch {
+	return tenant.RoutingPolicyPatch{Alias: &alias, Slots: &[]tenant.RoutingSlot{{Alias: slot}, {Alias: slot}}, Breakpoints: &[]int64{1}}
+}
+
+func newRoutingRule(name string) tenant.RoutingRulePatch {
+	return tenant.RoutingRulePatch{Name: &name, Description: &name, FloorSlot: tenant.Change[int]{Set: true, Value: ptr(1)}}
+}
+
+func newRateLimit(name string) tenant.RateLimitPatch {
+	return tenant.RateLimitPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}},
+		RequestsPerMinute: tenant.Change[int64]{Set: true, Value: ptr(int64(1))}}
+}
+
+func newBudget(name string) tenant.BudgetPatch {
+	return tenant.BudgetPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}}, Period: ptr(tenant.PeriodDaily), TokenLimit: ptr(int64(1))}
+}
+
+func newPrice(pattern, cost string) tenant.PriceCreate {
+	return tenant.PriceCreate{Pattern: pattern, PricePatch: tenant.PricePatch{CostsPatch: tenant.CostsPatch{Input: &cost, Output: &cost}}}
+}
+
+// controlCalls are the calls of the store for prices, limits, budgets and routing policies.
 func controlCalls(ctx context.Context, db *store.DB, id uuid.UUID) map[string]func(tenant.Principal) error {
 	return map[string]func(tenant.Principal) error{
 		"RoutingPolicies.List": func(p tenant.Principal) error { _, err := db.RoutingPolicies().List(ctx, p); return err },
@@ -77,5 +98,6 @@ func controlCalls(ctx context.Context, db *store.DB, id uuid.UUID) map[string]fu
 		"Prices.Restore": func(p tenant.Principal) error { _, err := db.Prices().Restore(ctx, p, id); return err },
 		"Prices.Import":  func(p tenant.Principal) error { _, err := db.Prices().Import(ctx, p, nil, nil); return err },
 		"Prices.Sync":    func(p tenant.Principal) error { _, err := db.Prices().Sync(ctx, p); return err },
+		"ConfigVersion":  func(p tenant.Principal) error { _, err := db.ConfigVersion(ctx, p); return err },
 	}
 }

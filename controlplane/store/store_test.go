@@ -40,27 +40,6 @@ func newProvider(name string, models ...string) tenant.ProviderCreate {
 		Name: &name, BaseURL: ptr("https://api.openai.com/v1"), APIKey: ptr(tenant.NewSecret("sk-test"))}}
 }
 
-func newRoutingPolicy(alias, slot string) tenant.RoutingPolicyPatch {
-	return tenant.RoutingPolicyPatch{Alias: &alias, Slots: &[]tenant.RoutingSlot{{Alias: slot}, {Alias: slot}}, Breakpoints: &[]int64{1}}
-}
-
-func newRoutingRule(name string) tenant.RoutingRulePatch {
-	return tenant.RoutingRulePatch{Name: &name, Description: &name, FloorSlot: tenant.Change[int]{Set: true, Value: ptr(1)}}
-}
-
-func newRateLimit(name string) tenant.RateLimitPatch {
-	return tenant.RateLimitPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}},
-		RequestsPerMinute: tenant.Change[int64]{Set: true, Value: ptr(int64(1))}}
-}
-
-func newBudget(name string) tenant.BudgetPatch {
-	return tenant.BudgetPatch{Name: &name, Aim: tenant.AimPatch{Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}}, Period: ptr(tenant.PeriodDaily), TokenLimit: ptr(int64(1))}
-}
-
-func newPrice(pattern, cost string) tenant.PriceCreate {
-	return tenant.PriceCreate{Pattern: pattern, PricePatch: tenant.PricePatch{CostsPatch: tenant.CostsPatch{Input: &cost, Output: &cost}}}
-}
-
 func newAccess(name string) tenant.AccessPatch {
 	return tenant.AccessPatch{Name: &name, Scope: tenant.ScopePatch{Type: ptr(tenant.ScopeOrg)}, PolicyType: ptr(tenant.PolicyDenylist),
 		Targets: &[]tenant.Target{{Kind: tenant.TargetModelAlias, Alias: ptr("forbidden")}}}
@@ -175,8 +154,8 @@ func TestPermissionComesFirst(t *testing.T) {
 		},
 		"APIKeys.Revoke": func(p tenant.Principal) error { return db.Store.APIKeys().Revoke(ctx, p, id) },
 	}
-	maps.Copy(calls, accessCalls(ctx, db.Store, id))
 	maps.Copy(calls, controlCalls(ctx, db.Store, id))
+	maps.Copy(calls, accessCalls(ctx, db.Store, id))
 	for name, call := range calls {
 		for who, p := range map[string]tenant.Principal{"member": member, "nobody": {}} {
 			var e *tenant.Error

@@ -62,18 +62,32 @@ func (c ConnectionCreate) New() (ConnectionConfig, CredentialChange, error) {
 // stored is whether it has one, users how many providers use it: what those rely on does
 // not change under them. The rules of a secret are a provider's.
 func (c ConnectionConfig) Update(p ConnectionPatch, stored bool, users int) (ConnectionConfig, CredentialChange, error) {
+	if err := c.shareable(p.AuthType); err != nil {
+		return c, CredentialChange{}, err
+	}
 	next, change, err := c.alone().Update(ProviderPatch{Name: p.Name, BaseURL: p.BaseURL, AuthType: p.AuthType, APIKey: p.APIKey,
 		Credentials: p.Credentials, Settings: p.Settings, ChangeNote: p.ChangeNote}, Held{Stored: stored})
 	if err != nil {
 		return c, CredentialChange{}, err
 	}
-	if !Probed(next.AuthType) {
-		return c, CredentialChange{}, Invalid("auth_type", "auth_type '%s' has no credential to share", next.AuthType)
-	}
 	if users > 0 && (next.AuthType != c.AuthType || origin(next.BaseURL) != origin(c.BaseURL)) {
 		return c, CredentialChange{}, ConnectionInUse(users, "its host and auth_type cannot change")
 	}
 	return ConnectionConfig{Name: next.Name, Family: next.Family, BaseURL: next.BaseURL, AuthType: next.AuthType, Settings: next.Settings}, change, nil
+}
+
+// shareable refuses types of authentication that have nothing to share, before anything is
+// said of what a provider of such a type would need.
+func (c ConnectionConfig) shareable(input *string) error {
+	family, err := familyOf(c.Family)
+	if input == nil || err != nil {
+		return err
+	}
+	auth, err := family.resolveAuth(*input)
+	if err == nil && !Probed(auth) {
+		return Invalid("auth_type", "auth_type '%s' has no credential to share", auth)
+	}
+	return err
 }
 
 // alone is the connection as a provider would be that is nothing else.

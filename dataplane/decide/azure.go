@@ -19,30 +19,32 @@ const azureResponses = "2025-03"
 // https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
 // https://learn.microsoft.com/azure/ai-foundry/openai/reference
 func azureEndpoints(p *node.Provider, base *url.URL, deployment string) Endpoints {
-	root := azureRoot(base.Path)
-	version := settingsOf(p).APIVersion
-	query := ""
-	switch version {
-	case "", "v1":
-	case "preview", "latest":
-		query = "api-version=" + version
-	default:
-		query = "api-version=" + url.QueryEscape(version)
-		root = strings.TrimSuffix(root, "/v1")
-		deployed := root + "/deployments/" + url.PathEscape(deployment)
-		e := Endpoints{
-			llm.Chat:       {URL: queried(onHostEscaped(base, deployed+"/chat/completions"), query)},
-			llm.Embeddings: {URL: queried(onHostEscaped(base, deployed+"/embeddings"), query)},
-		}
-		if version >= azureResponses {
-			e[llm.Responses] = &Endpoint{URL: queried(onHost(base, root+"/responses"), query)} // named by the body
-		}
-		return e
+	root, query, dated := azureAddress(p, base)
+	named := root
+	if dated != "" {
+		named += "/deployments/" + url.PathEscape(deployment)
 	}
-	return Endpoints{
-		llm.Chat:       {URL: queried(onHost(base, root+"/chat/completions"), query)},
-		llm.Embeddings: {URL: queried(onHost(base, root+"/embeddings"), query)},
-		llm.Responses:  {URL: queried(onHost(base, root+"/responses"), query)},
+	e := Endpoints{
+		llm.Chat:       {URL: queried(onHostEscaped(base, named+"/chat/completions"), query)},
+		llm.Embeddings: {URL: queried(onHostEscaped(base, named+"/embeddings"), query)},
+	}
+	if dated == "" || dated >= azureResponses {
+		e[llm.Responses] = &Endpoint{URL: queried(onHost(base, root+"/responses"), query)} // the body names it
+	}
+	return e
+}
+
+// azureAddress is where an API version has its calls, and the query that says which; dated
+// is empty for the v1 API.
+func azureAddress(p *node.Provider, base *url.URL) (root, query, dated string) {
+	root = azureRoot(base.Path)
+	switch version := settingsOf(p).APIVersion; version {
+	case "", "v1":
+		return root, "", ""
+	case "preview", "latest":
+		return root, "api-version=" + version, ""
+	default:
+		return strings.TrimSuffix(root, "/v1"), "api-version=" + url.QueryEscape(version), version
 	}
 }
 

@@ -27,8 +27,8 @@ func checkURLOf(p *node.Provider, base *url.URL, endpoints *Endpoints) *url.URL 
 		return onHost(base, path)
 	}
 	if p.Family == "azure_openai" {
-		chat := azureEndpoints(p, base, "x")[llm.Responses].URL
-		return queried(onHost(base, strings.TrimSuffix(chat.Path, "/responses")+"/models"), chat.RawQuery)
+		root, query, _ := azureAddress(p, base)
+		return queried(onHost(base, root+"/models"), query)
 	}
 	switch {
 	case endpoints[llm.Chat] != nil:

@@ -51,7 +51,7 @@ func session(t *testing.T, e *env.Env, c *tool, model string, args ...string) []
 	e.Provider.Script(model, steps...)
 	c.converse(t, prompts, append([]string{"--session-id", "00000000-0000-4000-8000-000000000001"}, args...)...)
 	var sent []provider.Request
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if r.Model == model {
 			sent = append(sent, r)
 		}
@@ -162,7 +162,7 @@ func TestCodexKeepsItsPrefix(t *testing.T) {
 			}
 			var sent []provider.Request
 			keys := map[string]int{}
-			for _, r := range e.Provider.Requests() {
+			for _, r := range e.Provider.Calls() {
 				var doc struct {
 					Key string `json:"prompt_cache_key"`
 				}

@@ -22,7 +22,7 @@ func TestClaudeCodeShowsItsContext(t *testing.T) {
 		}
 	}
 	counts := 0
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if counts++; r.Path != messagesPath+"/count_tokens" || r.Model != native.first.model || r.Status != 200 || len(r.Problems) > 0 {
 			t.Errorf("%s was asked at %s: %d, %q", r.Model, r.Path, r.Status, r.Problems)
 		}

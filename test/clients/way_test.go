@@ -93,7 +93,7 @@ func (o *opened) asked(t *testing.T, e *env.Env, answers int) []provider.Request
 			want[o.first.model]++ // in vain
 		}
 	}
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		i := slices.IndexFunc([]upstream{o.first, o.then}, func(u upstream) bool { return u.model == r.Model })
 		if i < 0 {
 			continue

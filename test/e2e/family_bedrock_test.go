@@ -249,8 +249,8 @@ func TestBedrockTakesClaudeCode(t *testing.T) {
 		}
 		wellAsked(t, e, bedrockClaude, stream)
 	}
-	seen := len(e.Provider.Requests())
-	if a := e.Call(0, "/v1/messages/count_tokens?beta=true", "{"+request+"}", header); a.Status != 200 || !strings.Contains(string(a.Body), `"input_tokens":`) || len(e.Provider.Requests()) != seen {
+	seen := len(e.Provider.Calls())
+	if a := e.Call(0, "/v1/messages/count_tokens?beta=true", "{"+request+"}", header); a.Status != 200 || !strings.Contains(string(a.Body), `"input_tokens":`) || len(e.Provider.Calls()) != seen {
 		t.Errorf("status %d: %s", a.Status, a.Body)
 	}
 }

@@ -68,7 +68,7 @@ func TestVertexAnswers(t *testing.T) {
 		})
 	}
 	granted := 0
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if r.Path == provider.GoogleTokenPath {
 			granted++
 			if len(r.Problems) > 0 {
@@ -255,7 +255,7 @@ func TestVertexAmbientIsForbidden(t *testing.T) {
 	e.AddTarget("claude", p.ID, "claude-opus-4-6", 1, nil)
 	e.Live()
 	a := call(e, 0, "anthropic", "claude", false)
-	if a.Status != 502 || !strings.Contains(string(a.Body), `"reason":"ambient_credentials_not_allowed"`) || !strings.Contains(string(a.Body), "the operator does not let") || len(e.Provider.Requests()) > 0 {
+	if a.Status != 502 || !strings.Contains(string(a.Body), `"reason":"ambient_credentials_not_allowed"`) || !strings.Contains(string(a.Body), "the operator does not let") || len(e.Provider.Calls()) > 0 {
 		t.Errorf("status %d: %s", a.Status, a.Body)
 	}
 }

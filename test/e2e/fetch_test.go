@@ -121,7 +121,9 @@ func TestFilesThatCannotBeFetched(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
 	e.AddTarget("route", e.AddProvider("one", "groq", "first"), "first", 1, map[string]any{"request_timeout_secs": 1, "stream_idle_timeout_secs": 1})
-	e.AddTarget("route", e.AddProvider("two", "groq", "second"), "second", 2, nil)
+	second := e.AddProvider("two", "groq", "second")
+	e.AddTarget("route", second, "second", 2, nil)
+	e.AddTarget("patient", second, "second", 1, nil)
 	e.Live()
 	host := newFileHost(t)
 	for way, d := range documents {
@@ -142,7 +144,11 @@ func TestFilesThatCannotBeFetched(t *testing.T) {
 			for n, path := range c.urls {
 				urls = append(urls, host.URL+strings.ReplaceAll(path, "?n", fmt.Sprint("?", n)))
 			}
-			a := about(e, way, "route", way == "messages", urls...)
+			route := "patient"
+			if c.urls[0] == "/slow.pdf" {
+				route = "route" // its first target has no patience
+			}
+			a := about(e, way, route, way == "messages", urls...)
 			var out struct {
 				Error struct{ Message, Param string }
 			}

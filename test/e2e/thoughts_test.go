@@ -182,7 +182,7 @@ func TestThoughtsOfAnotherAccountOnASubscription(t *testing.T) {
 		t.Fatalf("status %d, attempt %s, asked %d times: %s", a.Status, attempt(a), n, a.Body)
 	}
 	var bodies []string
-	for _, r := range e.Provider.Requests() {
+	for _, r := range e.Provider.Calls() {
 		if r.Model == "claude-seat" {
 			bodies = append(bodies, string(r.Body))
 		}
