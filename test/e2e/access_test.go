@@ -224,9 +224,14 @@ func TestWhatCannotBeServedIsNotSaved(t *testing.T) {
 	if _, err := storetest.Connect(t, superuser).Exec(t.Context(), `UPDATE providers SET base_url = 'nowhere' WHERE id = $1`, id); err != nil {
 		t.Fatal(err)
 	}
-	a := e.Admin(http.MethodPost, "/model-mappings", map[string]any{"provider_id": id, "model_alias": "x", "upstream_model": "m"})
+	if a := e.Admin(http.MethodPost, "/model-mappings", map[string]any{"provider_id": id, "model_alias": "x", "upstream_model": "m"}); a.Status != 400 || !strings.Contains(string(a.Body), "base_url") {
+		t.Errorf("a target more: status %d: %s", a.Status, a.Body)
+	}
+	var rows []struct{ ID string }
+	e.Must(e.Admin(http.MethodGet, "/providers/"+id+"/model-mappings", nil), &rows)
+	a := e.Admin(http.MethodPut, "/model-mappings/"+rows[0].ID, map[string]any{"priority": 3})
 	if a.Status != 400 || !strings.Contains(string(a.Body), `"param":"base_url"`) || !strings.Contains(string(a.Body), "does_not_compile") {
-		t.Errorf("status %d: %s", a.Status, a.Body)
+		t.Errorf("a row changed: status %d: %s", a.Status, a.Body)
 	}
 	e.Must(e.Admin(http.MethodPut, "/providers/"+id, map[string]any{"base_url": e.ProviderURL + "/v1", "api_key": "k"}), nil)
 	e.AddTarget("x", id, "m", 1, nil)
