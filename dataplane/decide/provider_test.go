@@ -23,6 +23,36 @@ func compileProvider(t *testing.T, p node.Provider) *Target {
 	return org.Resolve("p/m").Targets[0]
 }
 
+// takenAt is where a target is asked, by dialect.
+type takenAt map[llm.Dialect]string
+
+type endpointCase struct {
+	provider node.Provider
+	want     takenAt
+}
+
+func checkEndpoints(t *testing.T, cases map[string]endpointCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := compileProvider(t, c.provider)
+			got := takenAt{}
+			for d := range llm.Dialect(llm.Dialects) {
+				if e := target.Endpoint(d); e != nil {
+					got[d] = e.URL.String()
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if target.Unservable != "" {
+				t.Errorf("unservable: %s", target.Unservable)
+			}
+		})
+	}
+}
+
 func TestEndpointsByFamily(t *testing.T) {
 	t.Parallel()
 	key := func(family, base, settings string) node.Provider {
@@ -31,58 +61,33 @@ func TestEndpointsByFamily(t *testing.T) {
 	seat := func(family, auth, base string) node.Provider {
 		return node.Provider{Family: family, BaseURL: base, AuthType: auth}
 	}
-	type endpoints map[llm.Dialect]string
-	azure := func(base, settings string) node.Provider {
-		return node.Provider{Family: "azure_openai", BaseURL: base, AuthType: "azure_api_key", Settings: json.RawMessage(settings), Credential: &node.Sealed{}}
-	}
-	azureV1 := func(query string) endpoints {
-		const root = "https://r.openai.azure.com/openai/v1"
-		return endpoints{llm.Chat: root + "/chat/completions" + query, llm.Embeddings: root + "/embeddings" + query, llm.Responses: root + "/responses" + query}
-	}
-	chatAt := func(root string) endpoints {
-		return endpoints{llm.Chat: root + "/chat/completions", llm.Embeddings: root + "/embeddings"}
+	chatAt := func(root string) takenAt {
+		return takenAt{llm.Chat: root + "/chat/completions", llm.Embeddings: root + "/embeddings"}
 	}
 	vertex := func(base, location string) node.Provider {
 		return node.Provider{Family: "vertex", BaseURL: base, AuthType: "google_service_account", Credential: &node.Sealed{},
 			Settings: json.RawMessage(`{"project":"proj","location":"` + location + `"}`)}
 	}
-	vertexAt := func(root, location string) endpoints { // compileProvider's model is Google's
-		return endpoints{llm.Chat: root + "/v1/projects/proj/locations/" + location + "/endpoints/openapi/chat/completions"}
+	vertexAt := func(root, location string) takenAt { // compileProvider's model is Google's
+		return takenAt{llm.Chat: root + "/v1/projects/proj/locations/" + location + "/endpoints/openapi/chat/completions"}
 	}
-	const azureRoot, dated = "https://r.openai.azure.com/openai", "?api-version=2024-10-21"
-	azureDated := endpoints{llm.Chat: azureRoot + "/deployments/m/chat/completions" + dated,
-		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + dated} // from before responses
-	const later = "?api-version=2025-03-01-preview"
-	azureLater := endpoints{llm.Chat: azureRoot + "/deployments/m/chat/completions" + later,
-		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + later, llm.Responses: azureRoot + "/responses" + later}
-	for name, c := range map[string]struct {
-		provider node.Provider
-		want     endpoints
-	}{
+	checkEndpoints(t, map[string]endpointCase{
 		"OpenAI": {key("openai", "https://api.openai.com/v1", `{}`),
-			endpoints{llm.Chat: "https://api.openai.com/v1/chat/completions", llm.Embeddings: "https://api.openai.com/v1/embeddings", llm.Responses: "https://api.openai.com/v1/responses"}},
+			takenAt{llm.Chat: "https://api.openai.com/v1/chat/completions", llm.Embeddings: "https://api.openai.com/v1/embeddings", llm.Responses: "https://api.openai.com/v1/responses"}},
 		"OpenAIShort": {key("openai", "https://api.openai.com/", `{}`),
-			endpoints{llm.Chat: "https://api.openai.com/v1/chat/completions", llm.Embeddings: "https://api.openai.com/v1/embeddings", llm.Responses: "https://api.openai.com/v1/responses"}},
-		"Anthropic":   {key("anthropic", "https://api.anthropic.com", `{}`), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
-		"AnthropicV1": {key("anthropic", "https://api.anthropic.com/v1/", `{}`), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
+			takenAt{llm.Chat: "https://api.openai.com/v1/chat/completions", llm.Embeddings: "https://api.openai.com/v1/embeddings", llm.Responses: "https://api.openai.com/v1/responses"}},
+		"Anthropic":   {key("anthropic", "https://api.anthropic.com", `{}`), takenAt{llm.Messages: "https://api.anthropic.com/v1/messages"}},
+		"AnthropicV1": {key("anthropic", "https://api.anthropic.com/v1/", `{}`), takenAt{llm.Messages: "https://api.anthropic.com/v1/messages"}},
 		"Groq": {key("groq", "https://api.groq.com", `{}`),
-			endpoints{llm.Chat: "https://api.groq.com/openai/v1/chat/completions", llm.Embeddings: "https://api.groq.com/openai/v1/embeddings"}},
-		"Custom": {key("custom", "https://llm.example/v1", `{}`), endpoints{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings"}},
+			takenAt{llm.Chat: "https://api.groq.com/openai/v1/chat/completions", llm.Embeddings: "https://api.groq.com/openai/v1/embeddings"}},
+		"Custom": {key("custom", "https://llm.example/v1", `{}`), takenAt{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings"}},
 		"CustomBadly": {key("custom", "https://llm.example/v1", `{"model_api_family":7}`),
-			endpoints{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings"}},
-		"CustomAnthropic": {key("custom", "https://llm.example", `{"model_api_family":"anthropic"}`), endpoints{llm.Messages: "https://llm.example/v1/messages"}},
+			takenAt{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings"}},
+		"CustomAnthropic": {key("custom", "https://llm.example", `{"model_api_family":"anthropic"}`), takenAt{llm.Messages: "https://llm.example/v1/messages"}},
 		"CustomResponses": {key("custom", "https://llm.example/v1", `{"model_api_family":"openai_responses"}`),
-			endpoints{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings", llm.Responses: "https://llm.example/v1/responses"}},
-		"Azure":             {azure("https://r.openai.azure.com", `{}`), azureV1("")},
-		"AzureSlash":        {azure("https://r.openai.azure.com/openai/", `{}`), azureV1("")},
-		"AzureV1":           {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"v1"}`), azureV1("")},
-		"AzurePreview":      {azure("https://r.openai.azure.com/openai/v1/", `{"api_version":"preview"}`), azureV1("?api-version=preview")},
-		"AzureDated":        {azure("https://r.openai.azure.com", `{"api_version":"2024-10-21"}`), azureDated},
-		"AzureLater":        {azure("https://r.openai.azure.com", `{"api_version":"2025-03-01-preview"}`), azureLater},
-		"AzureDatedV1":      {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"2024-10-21"}`), azureDated},
-		"AzureAsCopied":     {azure("https://r.openai.azure.com/openai/deployments/x/chat/completions", `{"api_version":"2024-10-21"}`), azureDated},
+			takenAt{llm.Chat: "https://llm.example/v1/chat/completions", llm.Embeddings: "https://llm.example/v1/embeddings", llm.Responses: "https://llm.example/v1/responses"}},
 		"AsCopied":          {key("custom", "https://llm.example/v1/chat/completions", `{}`), chatAt("https://llm.example/v1")},
-		"AnthropicAsCopied": {key("anthropic", "https://api.anthropic.com/v1/messages", `{}`), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
+		"AnthropicAsCopied": {key("anthropic", "https://api.anthropic.com/v1/messages", `{}`), takenAt{llm.Messages: "https://api.anthropic.com/v1/messages"}},
 		"GoogleAI":          {key("google_ai", "https://generativelanguage.googleapis.com", `{}`), chatAt("https://generativelanguage.googleapis.com/v1beta/openai")},
 		"GoogleAISlash":     {key("google_ai", "https://generativelanguage.googleapis.com/v1beta/openai/", `{}`), chatAt("https://generativelanguage.googleapis.com/v1beta/openai")},
 		"Together":          {key("together", "https://api.together.xyz/v1", `{}`), chatAt("https://api.together.xyz/v1")},
@@ -105,27 +110,37 @@ func TestEndpointsByFamily(t *testing.T) {
 			vertexAt("https://us-central1-aiplatform.googleapis.com", "us-central1")},
 		"VertexOpenAPI": {vertex("https://aiplatform.googleapis.com/v1beta1/projects/proj/locations/global/endpoints/openapi", ""), vertexAt("https://aiplatform.googleapis.com", "global")},
 		"VertexPrivate": {vertex("https://psc.example/prefix/v1", "europe-west1"), vertexAt("https://psc.example/prefix", "europe-west1")},
-		"Codex":         {seat("openai", "codex_oauth", "https://chatgpt.com/backend-api/codex"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
-		"CodexShort":    {seat("openai", "codex_oauth", "https://chatgpt.com"), endpoints{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
-		"ClaudeSeats":   {seat("anthropic", "claude_oauth", "https://api.anthropic.com"), endpoints{llm.Messages: "https://api.anthropic.com/v1/messages"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			target := compileProvider(t, c.provider)
-			got := endpoints{}
-			for d := range llm.Dialect(llm.Dialects) {
-				if e := target.Endpoint(d); e != nil {
-					got[d] = e.URL.String()
-				}
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-			if target.Unservable != "" {
-				t.Errorf("unservable: %s", target.Unservable)
-			}
-		})
+		"Codex":         {seat("openai", "codex_oauth", "https://chatgpt.com/backend-api/codex"), takenAt{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
+		"CodexShort":    {seat("openai", "codex_oauth", "https://chatgpt.com"), takenAt{llm.Responses: "https://chatgpt.com/backend-api/codex/responses"}},
+		"ClaudeSeats":   {seat("anthropic", "claude_oauth", "https://api.anthropic.com"), takenAt{llm.Messages: "https://api.anthropic.com/v1/messages"}},
+	})
+}
+
+func TestAzureEndpoints(t *testing.T) {
+	t.Parallel()
+	azure := func(base, settings string) node.Provider {
+		return node.Provider{Family: "azure_openai", BaseURL: base, AuthType: "azure_api_key", Settings: json.RawMessage(settings), Credential: &node.Sealed{}}
 	}
+	azureV1 := func(query string) takenAt {
+		const root = "https://r.openai.azure.com/openai/v1"
+		return takenAt{llm.Chat: root + "/chat/completions" + query, llm.Embeddings: root + "/embeddings" + query, llm.Responses: root + "/responses" + query}
+	}
+	const azureRoot, dated = "https://r.openai.azure.com/openai", "?api-version=2024-10-21"
+	azureDated := takenAt{llm.Chat: azureRoot + "/deployments/m/chat/completions" + dated,
+		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + dated} // from before responses
+	const later = "?api-version=2025-03-01-preview"
+	azureLater := takenAt{llm.Chat: azureRoot + "/deployments/m/chat/completions" + later,
+		llm.Embeddings: azureRoot + "/deployments/m/embeddings" + later, llm.Responses: azureRoot + "/responses" + later}
+	checkEndpoints(t, map[string]endpointCase{
+		"Azure":         {azure("https://r.openai.azure.com", `{}`), azureV1("")},
+		"AzureSlash":    {azure("https://r.openai.azure.com/openai/", `{}`), azureV1("")},
+		"AzureV1":       {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"v1"}`), azureV1("")},
+		"AzurePreview":  {azure("https://r.openai.azure.com/openai/v1/", `{"api_version":"preview"}`), azureV1("?api-version=preview")},
+		"AzureDated":    {azure("https://r.openai.azure.com", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureLater":    {azure("https://r.openai.azure.com", `{"api_version":"2025-03-01-preview"}`), azureLater},
+		"AzureDatedV1":  {azure("https://r.openai.azure.com/openai/v1", `{"api_version":"2024-10-21"}`), azureDated},
+		"AzureAsCopied": {azure("https://r.openai.azure.com/openai/deployments/x/chat/completions", `{"api_version":"2024-10-21"}`), azureDated},
+	})
 }
 
 func TestSeatsOfAnotherFamilyAreNotServed(t *testing.T) {
