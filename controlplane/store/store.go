@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -43,7 +44,7 @@ type Config struct {
 type DB struct {
 	pool    *pgxpool.Pool
 	sealKey hpke.PublicKey
-	refused func(p *node.Provider, upstreamModel string) error // never nil
+	judge   atomic.Pointer[func(p *node.Provider, upstreamModel string) error] // see RefuseWith
 	compile func(*node.Snapshot) error
 
 	listening sync.Mutex
@@ -84,14 +85,22 @@ func open(ctx context.Context, cfg Config, role string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool, sealKey: cfg.SealKey, compile: cfg.Compile, refused: func(*node.Provider, string) error { return nil }}, nil
+	return &DB{pool: pool, sealKey: cfg.SealKey, compile: cfg.Compile}, nil
 }
 
 // RefuseWith has every change that is to be stored judged by what nodes make of it: refused
-// gives the error, a *tenant.Error, where none could ask the provider for the model. Call it
-// before the database is used; without it everything is stored.
+// gives the error, a *tenant.Error, where none could ask the provider for the model. Until it
+// is called everything is stored.
 func (d *DB) RefuseWith(refused func(p *node.Provider, upstreamModel string) error) {
-	d.refused = refused
+	d.judge.Store(&refused)
+}
+
+func (d *DB) refused(p *node.Provider, upstreamModel string) error {
+	judge := d.judge.Load()
+	if judge == nil {
+		return nil
+	}
+	return (*judge)(p, upstreamModel)
 }
 
 // served is a provider as far as its addresses and its way to send a credential go.
