@@ -27,11 +27,11 @@ dev: setup build ## like run, and say all that happens
 	@exec bin/spillway dev --log-level debug $(ARGS)
 
 test: setup ## run every test
-	$(GO) test $(RACE) ./...
+	$(GO) test -timeout 20m $(RACE) ./...
 
 clients: setup ## run Claude Code, Codex and opencode against the whole product, cut off from the network
 	@sh test/clients/tools/install.sh
-	SPILLWAY_TEST_CLIENTS=1 $(GO) test -count=1 ./test/clients
+	SPILLWAY_TEST_CLIENTS=1 $(GO) test -timeout 20m -count=1 ./test/clients
 
 lint: ## format, vet, staticcheck, generated code, go.mod
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt these:" >&2; echo "$$out" >&2; exit 1; }
