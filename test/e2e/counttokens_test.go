@@ -97,7 +97,7 @@ func TestCountsThatFailTouchNoHealth(t *testing.T) {
 
 func TestAnthropicSDKsCountTokens(t *testing.T) {
 	t.Parallel()
-	if err := installClients(t.Context()); err != nil {
+	if err := installClients(); err != nil {
 		t.Fatal(err)
 	}
 	e := env.Start(t, env.Options{})

@@ -80,7 +80,7 @@ func TestEmbeddingsCountForHealth(t *testing.T) {
 // An SDK that asks for floats and one that asks for base64 see the same vectors.
 func TestOpenAISDKsEmbed(t *testing.T) {
 	t.Parallel()
-	if err := installClients(t.Context()); err != nil {
+	if err := installClients(); err != nil {
 		t.Fatal(err)
 	}
 	e := env.Start(t, env.Options{})

@@ -93,7 +93,7 @@ func (k *aiSDK) routeOf(kind callKind, way string) string {
 // failovers from the one to the other and back. clients/package.json pins it.
 func TestAISDK(t *testing.T) {
 	t.Parallel()
-	if err := installClients(t.Context()); err != nil {
+	if err := installClients(); err != nil {
 		t.Fatal(err)
 	}
 	asks := map[string]aiAsk{}

@@ -18,7 +18,7 @@ import (
 // pins them, and a machine that lacks them installs them first.
 func TestNodeSDKs(t *testing.T) {
 	t.Parallel()
-	if err := installClients(t.Context()); err != nil {
+	if err := installClients(); err != nil {
 		t.Fatal(err)
 	}
 	tellStories(t, env.Start(t, env.Options{}),
@@ -46,16 +46,17 @@ var anthropicClasses = map[int]string{
 	502: "InternalServerError", 503: "ServiceUnavailableError",
 }
 
-// installClients is quick where nothing is missing.
-func installClients(ctx context.Context) error {
+// installClients is quick where nothing is missing. All tests that need the packages share
+// one call: npm takes a folder apart before it fills it.
+var installClients = sync.OnceValue(func() error {
 	if _, err := exec.LookPath("node"); err != nil {
 		return errors.New("node is not installed: the tests of the npm SDKs need Node.js 20 or later with npm (https://nodejs.org)")
 	}
-	if out, err := exec.CommandContext(ctx, "sh", "clients/install.sh").CombinedOutput(); err != nil {
+	if out, err := exec.Command("sh", "clients/install.sh").CombinedOutput(); err != nil {
 		return fmt.Errorf("clients/install.sh: %w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return nil
-}
+})
 
 // nodeClient is a script in clients that makes one SDK's calls, one at a time.
 type nodeClient struct {
