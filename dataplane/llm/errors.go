@@ -156,8 +156,8 @@ type Said struct {
 }
 
 // ReadError reads an error body: {"error": {...}}, {"error": "text"}, Google's
-// list around it, {"message": ...}, {"detail": ...}, AWS's {"__type": ...}, and the error
-// inside an event of OpenAI's responses stream. What is not there is empty; a body that is none of them
+// list around it, {"message": ...}, {"detail": ...}, the latter inside the former, AWS's
+// {"__type": ...}, and the error inside an event of OpenAI's responses stream. What is not there is empty; a body that is none of them
 // is returned as the message.
 func ReadError(body []byte) Said {
 	s := scanner{b: body}
@@ -179,12 +179,11 @@ func ReadError(body []byte) Said {
 		case "choices":
 			return s.choiceErrors(&outer)
 		case "response":
-			return s.fields(1, func(key string) error {
-				if key == "error" {
-					return s.errorValue(2, &inner)
-				}
-				return s.value(2)
-			})
+			return s.only("error", &inner)
+		case "message":
+			if s.peek() == '{' { // Mistral's, around what FastAPI found
+				return s.only("detail", &outer)
+			}
 		}
 		return s.errorField(1, key, &outer)
 	})
@@ -195,6 +194,16 @@ func ReadError(body []byte) Said {
 		return outer
 	}
 	return inner
+}
+
+// only reads one field of an object of a body, as an error.
+func (s *scanner) only(name string, said *Said) error {
+	return s.fields(1, func(key string) error {
+		if key == name {
+			return s.errorValue(2, said)
+		}
+		return s.value(2)
+	})
 }
 
 // choiceErrors reads the error inside a choice, where a router reports what went wrong at

@@ -22,6 +22,8 @@ func TestReadError(t *testing.T) {
 		"Detail":        {`{"detail":"Unsupported parameter"}`, Said{Message: "Unsupported parameter"}},
 		"DetailOfLists": {`{"detail":[{"loc":["body"]}]}`, Said{}},
 		"DetailObject":  {`{"detail":{"message":"m","code":"token_expired"}}`, Said{Code: "token_expired", Message: "m"}},
+		"DetailInside":  {`{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"Extra inputs are not permitted"}]},"type":"t","code":null}`, Said{Type: "t", Message: "Extra inputs are not permitted"}},
+		"MessageOfNone": {`{"message":{"x":1,"detail":null},"type":"t"}`, Said{Type: "t"}},
 		"Responses":     {`{"type":"response.failed","response":{"id":"r","error":{"code":"server_is_overloaded","message":"m"}}}`, Said{Code: "server_is_overloaded", Message: "m"}},
 		"AWS":           {`{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"m"}`, Said{Type: "AccessDeniedException", Message: "m"}},
 		"AWSType":       {`{"__type":"ThrottlingException:http://internal.amazon.com/coral/","message":"m","Message":"M"}`, Said{Type: "ThrottlingException", Message: "m"}},

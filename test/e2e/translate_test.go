@@ -108,6 +108,9 @@ func said(t *testing.T, family string, stream bool, body []byte) string {
 				continue
 			}
 		}
+		if line == "" { // DeepSeek writes blank lines while it is waited for
+			continue
+		}
 		var m struct {
 			Type    string
 			Choices []struct{ Message, Delta struct{ Content string } }

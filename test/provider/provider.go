@@ -67,7 +67,8 @@ const codexPath = "/backend-api/codex/responses"
 
 // Handler serves the dialects and the control surface. The base URL of the OpenAI-like
 // provider is <base>/v1, that of the Anthropic one is <base>, and that of ChatGPT's
-// backend for Codex <base>/backend-api/codex.
+// backend for Codex <base>/backend-api/codex. Those who are compatible with OpenAI's chat
+// are under <base>/family/<name>, see vendors.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) routes() http.Handler {
@@ -81,6 +82,7 @@ func (s *Server) routes() http.Handler {
 	s.bedrockRoutes(mux)
 	s.vertexRoutes(mux)
 	s.azureRoutes(mux)
+	s.familyRoutes(mux)
 	mux.HandleFunc("GET /v1/models", s.auxiliary(modelList, byVersion, s.listModels))
 	mux.HandleFunc("GET /v1/models/{model...}", s.auxiliary(modelList, byVersion, s.getModel))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -168,7 +170,7 @@ func (s *Server) Requests() []Request { return s.ring.list() }
 // Calls is Requests without the lists of models: those the gateway reads by itself, to check
 // its connection.
 func (s *Server) Calls() []Request {
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Path == modelList })
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Method == http.MethodGet })
 }
 
 // Await waits until cond holds for what was received so far. It is evaluated again

@@ -166,6 +166,9 @@ func (x *exchange) whole(a answer) error {
 		return x.hang()
 	}
 	raw := encode(x.dialect.document(x.call, a))
+	if waits, own := x.dialect.(interface{ keepAlive() string }); own {
+		raw = append([]byte(waits.keepAlive()), raw...)
+	}
 	if b.CutAfter != 0 && b.CutAtByte == 0 {
 		x.behavior.CutAtByte = len(raw) / 2
 	}
