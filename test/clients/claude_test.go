@@ -236,7 +236,7 @@ func TestClaudeCodeAsksAgainAfterABrokenStream(t *testing.T) {
 			t.Errorf("%s: %d requests, want one streamed and then one of %s not", c.route, len(list), c.then)
 		}
 		// Without a stream it asks for more than the other vendor's model can say.
-		if c.family == "openai" && !bytes.Contains(list[1].Body, []byte(`"max_tokens":32768}`)) {
+		if c.family == "openai" && !bytes.Contains(list[1].Body, []byte(`"max_completion_tokens":32768}`)) {
 			t.Errorf("%s: not with the model's own limit: %s", c.route, list[1].Body)
 		}
 	}
