@@ -110,6 +110,7 @@ type sdkStory struct {
 	name    string
 	kinds   []callKind
 	targets []provider.Behavior // in order; without any there is no such route
+	across  []int               // the targets that are of the other vendor, from 1
 	key     string              // instead of a good one
 	served  int                 // the target that answered or began to, from 1; 0 for none
 	asked   int                 // how many targets were asked, once each
@@ -135,6 +136,9 @@ var sdkStories = []sdkStory{
 		// What comes before content is held back, so this is still no broken stream.
 		name: "FailoverBeforeContent", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 1}, {}}, served: 2, asked: 2,
 	},
+	{name: "Translated", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{}}, across: []int{1}, served: 1, asked: 1},
+	{name: "FailoverAcross", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{Status: 503}, {}}, across: []int{2}, served: 2, asked: 2},
+	{name: "FailoverBack", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{Status: 503}, {}}, across: []int{1}, served: 2, asked: 2},
 	{name: "Models", kinds: []callKind{askModels}, targets: []provider.Behavior{{}}},
 	{
 		name: "ErrUnknownModel", kinds: []callKind{askWhole, askStream},
@@ -157,6 +161,14 @@ var sdkStories = []sdkStory{
 		targets: []provider.Behavior{{Status: 429, RetryAfter: "20"}, {Status: 429, RetryAfter: "7"}},
 		fails: &sdkRefusal{status: 429, types: everywhere("rate_limit_error"), code: "all_targets_unavailable", message: "rate-limited", retryAfter: "7",
 			reasons: []string{"rate_limited", "rate_limited"}},
+	},
+	{
+		name: "ErrAllFailAcross", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{Status: 503}, {Status: 500}}, across: []int{1}, asked: 2,
+		fails: &sdkRefusal{status: 502, types: serverErrorTypes, code: "all_targets_failed", message: "every target", reasons: []string{"server_error", "server_error"}},
+	},
+	{
+		name: "ErrTranslatedStreamCut", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 6}, {}}, across: []int{1}, served: 1, asked: 1,
+		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off"},
 	},
 	{
 		name: "ErrStreamCut", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 6}, {}}, served: 1, asked: 1,
@@ -196,7 +208,7 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 				if s.key != "" {
 					c.Key = s.key
 				}
-				addRoute(e, c.Model, k.family, s.targets)
+				addRoute(e, c.Model, k.family, s.targets, s.across...)
 				all = append(all, telling{k, s, c})
 			}
 		}
@@ -217,11 +229,16 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 	}
 }
 
-// addRoute makes a route over as many providers as it has targets.
-func addRoute(e *env.Env, route, family string, targets []provider.Behavior) {
+// addRoute makes a route over as many providers as it has targets, some of them, by their
+// positions from 1, of the other vendor than the family's.
+func addRoute(e *env.Env, route, family string, targets []provider.Behavior, across ...int) {
+	other := map[string]string{"openai": "anthropic", "anthropic": "openai"}
 	for i, behavior := range targets {
-		model := targetModel(route, i+1)
-		id := e.AddProvider(targetProvider(route, i+1), vendor(family), model)
+		model, of := targetModel(route, i+1), vendor(family)
+		if slices.Contains(across, i+1) {
+			of = other[of]
+		}
+		id := e.AddProvider(targetProvider(route, i+1), of, model)
 		e.AddTarget(route, id, model, i+1, nil)
 		e.Provider.Script(model, behavior)
 	}
