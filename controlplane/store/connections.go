@@ -18,12 +18,12 @@ type Connections struct{ db *DB }
 func (d *DB) Connections() Connections { return Connections{d} }
 
 const selectConnection = `
-	SELECT id, org_id, name, model_provider, base_url, auth_type, settings, key_last4, ciphertext IS NOT NULL, ` + provenance + `
+	SELECT id, org_id, name, model_provider, base_url, auth_type, settings, key_last4, ciphertext IS NOT NULL, ` + attribution + `
 	FROM connections`
 
 func scanConnection(row pgx.CollectableRow) (c tenant.Connection, err error) {
-	err = row.Scan(append([]any{&c.ID, &c.OrganizationID, &c.Name, &c.Family, &c.BaseURL, &c.AuthType, &c.Settings, &c.KeyLast4, &c.Stored,
-		&c.CreatedAt, &c.UpdatedAt, &c.Revision}, attributionOf(&c.Attribution)...)...)
+	err = row.Scan(attributed([]any{&c.ID, &c.OrganizationID, &c.Name, &c.Family, &c.BaseURL, &c.AuthType, &c.Settings, &c.KeyLast4, &c.Stored},
+		&c.CreatedAt, &c.UpdatedAt, &c.Attribution, &c.Revision)...)
 	return c, err
 }
 
@@ -95,8 +95,8 @@ func (s Connections) Update(ctx context.Context, by tenant.Principal, id uuid.UU
 		if err != nil {
 			return err
 		}
-		_, err = c.Exec(ctx, `UPDATE connections SET `+modified+`, name = $6, base_url = $7, auth_type = $8, settings = $9 WHERE id = $1`,
-			append(append([]any{id}, c.modifier(patch.ChangeNote)...), next.Name, next.BaseURL, next.AuthType, next.Settings)...)
+		_, err = c.Exec(ctx, `UPDATE connections SET `+modifiedBy+`, name = $7, base_url = $8, auth_type = $9, settings = $10 WHERE org_id = $1 AND id = $2`,
+			c.authored(id, patch.ChangeNote, next.Name, next.BaseURL, next.AuthType, next.Settings)...)
 		if err != nil {
 			return err
 		}

@@ -20,12 +20,11 @@ const selectGroup = `
 	SELECT id, org_id, name, description,
 	       (SELECT coalesce(jsonb_agg(jsonb_build_object('user_id', u.id, 'email', u.email, 'name', u.name) ORDER BY lower(u.email), u.id), '[]')
 	        FROM group_members m JOIN users u ON u.org_id = m.org_id AND u.id = m.user_id
-	        WHERE m.org_id = groups.org_id AND m.group_id = groups.id), ` + provenance + `
+	        WHERE m.org_id = groups.org_id AND m.group_id = groups.id), ` + attribution + `
 	FROM groups`
 
 func scanGroup(row pgx.CollectableRow) (g tenant.Group, err error) {
-	err = row.Scan(append([]any{&g.ID, &g.OrganizationID, &g.Name, &g.Description, &g.Members, &g.CreatedAt, &g.UpdatedAt, &g.Revision},
-		attributionOf(&g.Attribution)...)...)
+	err = row.Scan(attributed([]any{&g.ID, &g.OrganizationID, &g.Name, &g.Description, &g.Members}, &g.CreatedAt, &g.UpdatedAt, &g.Attribution, &g.Revision)...)
 	return g, err
 }
 
@@ -135,7 +134,7 @@ func (s Groups) change(ctx context.Context, by tenant.Principal, op tenant.Opera
 		if err := c.matches(before.Revision); err != nil {
 			return err
 		}
-		if _, err := c.Exec(ctx, `UPDATE groups SET `+modified+` WHERE id = $1`, append([]any{id}, c.modifier(note)...)...); err != nil {
+		if _, err := c.Exec(ctx, `UPDATE groups SET `+modifiedBy+` WHERE org_id = $1 AND id = $2`, c.authored(id, note)...); err != nil {
 			return err
 		}
 		c.changed(id, note)

@@ -19,12 +19,12 @@ func (d *DB) Users() Users { return Users{d} }
 const selectUser = `
 	SELECT id, org_id, email, name, role, enabled, password_hash IS NOT NULL, last_sign_in_at,
 	       ARRAY(SELECT g.name FROM groups g JOIN group_members m ON m.org_id = g.org_id AND m.group_id = g.id
-	             WHERE m.org_id = users.org_id AND m.user_id = users.id ORDER BY g.name COLLATE "C"), ` + provenance + `
+	             WHERE m.org_id = users.org_id AND m.user_id = users.id ORDER BY g.name COLLATE "C"), ` + attribution + `
 	FROM users`
 
 func scanUser(row pgx.CollectableRow) (u tenant.User, err error) {
-	err = row.Scan(append([]any{&u.ID, &u.OrganizationID, &u.Email, &u.Name, (*string)(&u.Role), &u.Enabled, &u.HasPassword, &u.LastSignInAt,
-		&u.Groups, &u.CreatedAt, &u.UpdatedAt, &u.Revision}, attributionOf(&u.Attribution)...)...)
+	err = row.Scan(attributed([]any{&u.ID, &u.OrganizationID, &u.Email, &u.Name, (*string)(&u.Role), &u.Enabled, &u.HasPassword, &u.LastSignInAt,
+		&u.Groups}, &u.CreatedAt, &u.UpdatedAt, &u.Attribution, &u.Revision)...)
 	return u, err
 }
 
@@ -144,11 +144,10 @@ func (s Users) update(ctx context.Context, by tenant.Principal, op tenant.Operat
 
 func updateUser(ctx context.Context, c *change, id uuid.UUID, u tenant.UserConfig, patch tenant.UserPatch, hash *string) error {
 	_, err := c.Exec(ctx, `
-		UPDATE users SET `+modified+`, email = $6, name = $7, role = $8, enabled = $9,
-			password_hash = CASE WHEN $10::boolean THEN $11::text ELSE password_hash END,
-			password_changed_at = CASE WHEN $10::boolean THEN now() ELSE password_changed_at END
-		WHERE id = $1`,
-		append(append([]any{id}, c.modifier(patch.ChangeNote)...), u.Email, u.Name, string(u.Role), u.Enabled, patch.Password.Set, hash)...)
+		UPDATE users SET `+modifiedBy+`, email = $7, name = $8, role = $9, enabled = $10,
+			password_hash = CASE WHEN $11::boolean THEN $12::text ELSE password_hash END,
+			password_changed_at = CASE WHEN $11::boolean THEN now() ELSE password_changed_at END
+		WHERE org_id = $1 AND id = $2`, c.authored(id, patch.ChangeNote, u.Email, u.Name, string(u.Role), u.Enabled, patch.Password.Set, hash)...)
 	return err
 }
 
