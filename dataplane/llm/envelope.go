@@ -31,8 +31,8 @@ func isText(v json.RawMessage) bool { return len(v) > 2 && v[0] == '"' }
 func orText(v json.RawMessage) bool { return len(v) == 0 || v[0] == '"' || string(v) == "null" }
 
 // Refusal is a provider's error in dialect d's own envelope, whatever shape it came in: the
-// same text, the type and code that say the same there, and what else was said of it as
-// metadata, where that is an object.
+// same text, and the type and code that say the same there. What else the provider said of it
+// is not kept.
 func (d Dialect) Refusal(status int, body []byte, requestID string) []byte {
 	e := refusal(d, status, body)
 	return d.Envelope(&e, requestID)
