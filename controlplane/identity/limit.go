@@ -25,19 +25,10 @@ func newLimiter(burst int, interval time.Duration) *limiter {
 	return &limiter{burst: burst, interval: interval, fullAt: map[string]time.Time{}}
 }
 
-// wait is how long the name has to wait for its next attempt; 0: it need not.
-func (l *limiter) wait(name string, now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if at := l.fullAt[name]; at.After(now) {
-		return max(0, at.Sub(now)-time.Duration(l.burst-1)*l.interval)
-	}
-	return 0
-}
-
-// take takes a failure of the name before it is known to be one, so that attempts at the
-// same time cannot be more than their number; giveBack returns it.
-func (l *limiter) take(name string, now time.Time) {
+// take takes a failure of the name before it is known to be one, and giveBack returns it.
+// Where none is left it takes nothing, and says how long the name has to wait for its next.
+// Both are one step: attempts at the same time could otherwise be more than their number.
+func (l *limiter) take(name string, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.fullAt) >= maxNames {
@@ -47,7 +38,11 @@ func (l *limiter) take(name string, now time.Time) {
 	if from.Before(now) {
 		from = now
 	}
+	if wait = from.Sub(now) - time.Duration(l.burst-1)*l.interval; wait > 0 {
+		return wait
+	}
 	l.fullAt[name] = from.Add(l.interval)
+	return 0
 }
 
 func (l *limiter) giveBack(name string) {

@@ -148,11 +148,13 @@ func storable(text string) bool { return utf8.ValidString(text) && !strings.Cont
 func (p *People) limited(email, source string, attempt func() (ok bool, err error)) error {
 	hashed := sha256.Sum256([]byte(strings.ToLower(email))) // of any length
 	address, network, now := string(hashed[:]), networkOf(source), time.Now()
-	if wait := max(p.addresses.wait(address, now), p.networks.wait(network, now)); wait > 0 {
+	if wait := p.addresses.take(address, now); wait > 0 {
 		return tenant.TooManyAttempts(wait)
 	}
-	p.addresses.take(address, now)
-	p.networks.take(network, now)
+	if wait := p.networks.take(network, now); wait > 0 {
+		p.addresses.giveBack(address)
+		return tenant.TooManyAttempts(wait)
+	}
 	ok, err := attempt()
 	if ok || err != nil {
 		p.addresses.giveBack(address)

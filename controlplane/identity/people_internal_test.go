@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,12 +69,7 @@ func TestLimiter(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(3, time.Minute)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	fail := func(name string) (wait time.Duration) {
-		if wait = l.wait(name, now); wait == 0 {
-			l.take(name, now)
-		}
-		return wait
-	}
+	fail := func(name string) (wait time.Duration) { return l.take(name, now) }
 	for i := range 3 {
 		if wait := fail("a"); wait != 0 {
 			t.Fatalf("failure %d waits %v", i+1, wait)
@@ -108,6 +104,28 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
+// Attempts at the same moment are no more than those one after another.
+func TestLimiterAtOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for range 200 {
+		l := newLimiter(10, time.Minute)
+		var taken atomic.Int64
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				if l.take("a", now) == 0 {
+					taken.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if got := taken.Load(); got != 10 {
+			t.Fatalf("%d attempts at once, want 10", got)
+		}
+	}
+}
+
 func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(1, time.Minute)
@@ -121,7 +139,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() { l.take("x", now); l.wait("x", now); l.giveBack("x") })
+		wg.Go(func() { l.take("x", now); l.giveBack("x") })
 	}
 	wg.Wait()
 }
