@@ -28,7 +28,9 @@ type Config struct {
 	SealKey     hpke.PublicKey     // the data plane's; required
 	TokenKey    ed25519.PrivateKey // signs access tokens, the same on every control plane; required
 	Issuer      string             // of access tokens; default "spillway"
-	Log         *slog.Logger       // nil: no log
+	// AWSPrincipals are the identities of AWS that the nodes act as; see rest.Config.
+	AWSPrincipals []string
+	Log           *slog.Logger // nil: no log
 }
 
 func (c *Config) validate() error {
@@ -79,7 +81,7 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Log: cfg.Log})
+	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
 }
 
 // Handler is the admin API.

@@ -287,6 +287,50 @@ type ClientInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/connections (the `CreateConnection` operationId).
 	CreateConnection(ctx context.Context, params *CreateConnectionParams, body CreateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAwsRoleConfig See what a role of AWS has to trust
+	//
+	// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+	// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+	GetAwsRoleConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateAwsRoleWithBody Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRoleWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateAwsRole Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRole(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateGoogleVertexWithBody Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertexWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateGoogleVertex Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertex(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteConnection Delete a shared credential
 	//
 	// Refused with 409 while a provider uses it.
@@ -320,6 +364,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 	UpdateConnection(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAwsTrustInfo See what the role of a shared credential has to trust
+	//
+	// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+	// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+	GetAwsTrustInfo(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WatchChanges Hear what changes
 	//
@@ -844,6 +896,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
 	CreateProvider(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateProviderWithBody Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProviderWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateProvider Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProvider(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteProvider Delete a provider
 	//
@@ -1836,6 +1908,100 @@ func (c *Client) CreateConnection(ctx context.Context, params *CreateConnectionP
 	return c.Client.Do(req)
 }
 
+// GetAwsRoleConfig See what a role of AWS has to trust
+//
+// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+func (c *Client) GetAwsRoleConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAwsRoleConfigRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateAwsRoleWithBody Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *Client) ValidateAwsRoleWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateAwsRoleRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateAwsRole Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *Client) ValidateAwsRole(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateAwsRoleRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateGoogleVertexWithBody Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *Client) ValidateGoogleVertexWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateGoogleVertexRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateGoogleVertex Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *Client) ValidateGoogleVertex(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateGoogleVertexRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteConnection Delete a shared credential
 //
 // Refused with 409 while a provider uses it.
@@ -1900,6 +2066,24 @@ func (c *Client) UpdateConnectionWithBody(ctx context.Context, id Id, params *Up
 // Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 func (c *Client) UpdateConnection(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateConnectionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAwsTrustInfo See what the role of a shared credential has to trust
+//
+// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+func (c *Client) GetAwsTrustInfo(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAwsTrustInfoRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -3064,6 +3248,46 @@ func (c *Client) CreateProviderWithBody(ctx context.Context, params *CreateProvi
 // Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
 func (c *Client) CreateProvider(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateProviderRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateProviderWithBody Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *Client) ValidateProviderWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateProviderRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateProvider Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *Client) ValidateProvider(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateProviderRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5239,6 +5463,113 @@ func NewCreateConnectionRequestWithBody(server string, params *CreateConnectionP
 	return req, nil
 }
 
+// NewGetAwsRoleConfigRequest constructs an http.Request for the GetAwsRoleConfig method
+func NewGetAwsRoleConfigRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/aws-role-config")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewValidateAwsRoleRequest calls the generic ValidateAwsRole builder with application/json body
+func NewValidateAwsRoleRequest(server string, body ValidateAwsRoleJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewValidateAwsRoleRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewValidateAwsRoleRequestWithBody constructs an http.Request for the ValidateAwsRole method, with any body, and a specified content type
+func NewValidateAwsRoleRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/aws-role-validate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewValidateGoogleVertexRequest calls the generic ValidateGoogleVertex builder with application/json body
+func NewValidateGoogleVertexRequest(server string, body ValidateGoogleVertexJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewValidateGoogleVertexRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewValidateGoogleVertexRequestWithBody constructs an http.Request for the ValidateGoogleVertex method, with any body, and a specified content type
+func NewValidateGoogleVertexRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/google-vertex-validate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewDeleteConnectionRequest constructs an http.Request for the DeleteConnection method
 func NewDeleteConnectionRequest(server string, id Id, params *DeleteConnectionParams) (*http.Request, error) {
 	var err error
@@ -5379,6 +5710,40 @@ func NewUpdateConnectionRequestWithBody(server string, id Id, params *UpdateConn
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetAwsTrustInfoRequest constructs an http.Request for the GetAwsTrustInfo method
+func NewGetAwsTrustInfoRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/%s/aws-trust-info", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -7712,6 +8077,46 @@ func NewCreateProviderRequestWithBody(server string, params *CreateProviderParam
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewValidateProviderRequest calls the generic ValidateProvider builder with application/json body
+func NewValidateProviderRequest(server string, body ValidateProviderJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewValidateProviderRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewValidateProviderRequestWithBody constructs an http.Request for the ValidateProvider method, with any body, and a specified content type
+func NewValidateProviderRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/providers/validate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -10469,6 +10874,52 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/connections (the `CreateConnection` operationId).
 	CreateConnectionWithResponse(ctx context.Context, params *CreateConnectionParams, body CreateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConnectionResponse, error)
 
+	// GetAwsRoleConfigWithResponse See what a role of AWS has to trust
+	//
+	// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+	// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+	GetAwsRoleConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAwsRoleConfigResponse, error)
+
+	// ValidateAwsRoleWithBodyWithResponse Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRoleWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error)
+
+	// ValidateAwsRoleWithResponse Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRoleWithResponse(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error)
+
+	// ValidateGoogleVertexWithBodyWithResponse Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertexWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error)
+
+	// ValidateGoogleVertexWithResponse Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertexWithResponse(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error)
+
 	// DeleteConnectionWithResponse Delete a shared credential
 	//
 	// Refused with 409 while a provider uses it.
@@ -10506,6 +10957,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 	UpdateConnectionWithResponse(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConnectionResponse, error)
+
+	// GetAwsTrustInfoWithResponse See what the role of a shared credential has to trust
+	//
+	// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+	// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+	GetAwsTrustInfoWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetAwsTrustInfoResponse, error)
 
 	// WatchChangesWithResponse Hear what changes
 	//
@@ -11086,6 +11547,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
 	CreateProviderWithResponse(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error)
+
+	// ValidateProviderWithBodyWithResponse Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProviderWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error)
+
+	// ValidateProviderWithResponse Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProviderWithResponse(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error)
 
 	// DeleteProviderWithResponse Delete a provider
 	//
@@ -13284,6 +13765,269 @@ func (r CreateConnectionResponse) ContentType() string {
 	return ""
 }
 
+// GetAwsRoleConfigResponse401Headers the declared response headers of an HTTP 401 response for GetAwsRoleConfig
+type GetAwsRoleConfigResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetAwsRoleConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AwsTrustInfo
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetAwsRoleConfigResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON200() *AwsTrustInfo {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAwsRoleConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAwsRoleConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAwsRoleConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAwsRoleConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ValidateAwsRoleResponse401Headers the declared response headers of an HTTP 401 response for ValidateAwsRole
+type ValidateAwsRoleResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ValidateAwsRoleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectionCheck
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ValidateAwsRoleResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON200() *ConnectionCheck {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ValidateAwsRoleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ValidateAwsRoleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ValidateAwsRoleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ValidateAwsRoleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ValidateGoogleVertexResponse401Headers the declared response headers of an HTTP 401 response for ValidateGoogleVertex
+type ValidateGoogleVertexResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ValidateGoogleVertexResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectionCheck
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ValidateGoogleVertexResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON200() *ConnectionCheck {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ValidateGoogleVertexResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ValidateGoogleVertexResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ValidateGoogleVertexResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ValidateGoogleVertexResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DeleteConnectionResponse401Headers the declared response headers of an HTTP 401 response for DeleteConnection
 type DeleteConnectionResponse401Headers struct {
 	WWWAuthenticate *string
@@ -13583,6 +14327,89 @@ func (r UpdateConnectionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateConnectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetAwsTrustInfoResponse401Headers the declared response headers of an HTTP 401 response for GetAwsTrustInfo
+type GetAwsTrustInfoResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type GetAwsTrustInfoResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AwsTrustInfo
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetAwsTrustInfoResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON200() *AwsTrustInfo {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAwsTrustInfoResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAwsTrustInfoResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAwsTrustInfoResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAwsTrustInfoResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17966,6 +18793,110 @@ func (r CreateProviderResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateProviderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ValidateProviderResponse401Headers the declared response headers of an HTTP 401 response for ValidateProvider
+type ValidateProviderResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ValidateProviderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectionCheck
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ValidateProviderResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ValidateProviderResponse) GetJSON200() *ConnectionCheck {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ValidateProviderResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ValidateProviderResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ValidateProviderResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ValidateProviderResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ValidateProviderResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ValidateProviderResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ValidateProviderResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ValidateProviderResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ValidateProviderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ValidateProviderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ValidateProviderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ValidateProviderResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23141,6 +24072,82 @@ func (c *ClientWithResponses) CreateConnectionWithResponse(ctx context.Context, 
 	return ParseCreateConnectionResponse(rsp)
 }
 
+// GetAwsRoleConfigWithResponse See what a role of AWS has to trust
+//
+// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+func (c *ClientWithResponses) GetAwsRoleConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAwsRoleConfigResponse, error) {
+	rsp, err := c.GetAwsRoleConfig(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAwsRoleConfigResponse(rsp)
+}
+
+// ValidateAwsRoleWithBodyWithResponse Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *ClientWithResponses) ValidateAwsRoleWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error) {
+	rsp, err := c.ValidateAwsRoleWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateAwsRoleResponse(rsp)
+}
+
+// ValidateAwsRoleWithResponse Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *ClientWithResponses) ValidateAwsRoleWithResponse(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error) {
+	rsp, err := c.ValidateAwsRole(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateAwsRoleResponse(rsp)
+}
+
+// ValidateGoogleVertexWithBodyWithResponse Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *ClientWithResponses) ValidateGoogleVertexWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error) {
+	rsp, err := c.ValidateGoogleVertexWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateGoogleVertexResponse(rsp)
+}
+
+// ValidateGoogleVertexWithResponse Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *ClientWithResponses) ValidateGoogleVertexWithResponse(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error) {
+	rsp, err := c.ValidateGoogleVertex(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateGoogleVertexResponse(rsp)
+}
+
 // DeleteConnectionWithResponse Delete a shared credential
 //
 // Refused with 409 while a provider uses it.
@@ -23201,6 +24208,22 @@ func (c *ClientWithResponses) UpdateConnectionWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseUpdateConnectionResponse(rsp)
+}
+
+// GetAwsTrustInfoWithResponse See what the role of a shared credential has to trust
+//
+// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+func (c *ClientWithResponses) GetAwsTrustInfoWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetAwsTrustInfoResponse, error) {
+	rsp, err := c.GetAwsTrustInfo(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAwsTrustInfoResponse(rsp)
 }
 
 // WatchChangesWithResponse Hear what changes
@@ -24165,6 +25188,38 @@ func (c *ClientWithResponses) CreateProviderWithResponse(ctx context.Context, pa
 		return nil, err
 	}
 	return ParseCreateProviderResponse(rsp)
+}
+
+// ValidateProviderWithBodyWithResponse Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *ClientWithResponses) ValidateProviderWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error) {
+	rsp, err := c.ValidateProviderWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateProviderResponse(rsp)
+}
+
+// ValidateProviderWithResponse Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *ClientWithResponses) ValidateProviderWithResponse(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error) {
+	rsp, err := c.ValidateProvider(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateProviderResponse(rsp)
 }
 
 // DeleteProviderWithResponse Delete a provider
@@ -26657,6 +27712,242 @@ func ParseCreateConnectionResponse(rsp *http.Response) (*CreateConnectionRespons
 	return response, nil
 }
 
+// ParseGetAwsRoleConfigResponse parses an HTTP response from a GetAwsRoleConfigWithResponse call
+func ParseGetAwsRoleConfigResponse(rsp *http.Response) (*GetAwsRoleConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAwsRoleConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AwsTrustInfo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers GetAwsRoleConfigResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseValidateAwsRoleResponse parses an HTTP response from a ValidateAwsRoleWithResponse call
+func ParseValidateAwsRoleResponse(rsp *http.Response) (*ValidateAwsRoleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ValidateAwsRoleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectionCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ValidateAwsRoleResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseValidateGoogleVertexResponse parses an HTTP response from a ValidateGoogleVertexWithResponse call
+func ParseValidateGoogleVertexResponse(rsp *http.Response) (*ValidateGoogleVertexResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ValidateGoogleVertexResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectionCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ValidateGoogleVertexResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDeleteConnectionResponse parses an HTTP response from a DeleteConnectionWithResponse call
 func ParseDeleteConnectionResponse(rsp *http.Response) (*DeleteConnectionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26928,6 +28219,80 @@ func ParseUpdateConnectionResponse(rsp *http.Response) (*UpdateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateConnectionResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetAwsTrustInfoResponse parses an HTTP response from a GetAwsTrustInfoWithResponse call
+func ParseGetAwsTrustInfoResponse(rsp *http.Response) (*GetAwsTrustInfoResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAwsTrustInfoResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AwsTrustInfo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers GetAwsTrustInfoResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30971,6 +32336,101 @@ func ParseCreateProviderResponse(rsp *http.Response) (*CreateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateProviderResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseValidateProviderResponse parses an HTTP response from a ValidateProviderWithResponse call
+func ParseValidateProviderResponse(rsp *http.Response) (*ValidateProviderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ValidateProviderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectionCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ValidateProviderResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

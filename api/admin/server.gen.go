@@ -69,6 +69,15 @@ type ServerInterface interface {
 	// CreateConnection Create a shared credential
 	// (POST /api/llm-gateway/admin/connections)
 	CreateConnection(ctx echo.Context, params CreateConnectionParams) error
+	// GetAwsRoleConfig See what a role of AWS has to trust
+	// (GET /api/llm-gateway/admin/connections/aws-role-config)
+	GetAwsRoleConfig(ctx echo.Context) error
+	// ValidateAwsRole Check a role of AWS before it is stored
+	// (POST /api/llm-gateway/admin/connections/aws-role-validate)
+	ValidateAwsRole(ctx echo.Context) error
+	// ValidateGoogleVertex Check a Google credential before it is stored
+	// (POST /api/llm-gateway/admin/connections/google-vertex-validate)
+	ValidateGoogleVertex(ctx echo.Context) error
 	// DeleteConnection Delete a shared credential
 	// (DELETE /api/llm-gateway/admin/connections/{id})
 	DeleteConnection(ctx echo.Context, id Id, params DeleteConnectionParams) error
@@ -78,6 +87,9 @@ type ServerInterface interface {
 	// UpdateConnection Change a shared credential
 	// (PUT /api/llm-gateway/admin/connections/{id})
 	UpdateConnection(ctx echo.Context, id Id, params UpdateConnectionParams) error
+	// GetAwsTrustInfo See what the role of a shared credential has to trust
+	// (GET /api/llm-gateway/admin/connections/{id}/aws-trust-info)
+	GetAwsTrustInfo(ctx echo.Context, id Id) error
 	// WatchChanges Hear what changes
 	// (GET /api/llm-gateway/admin/events)
 	WatchChanges(ctx echo.Context) error
@@ -216,6 +228,9 @@ type ServerInterface interface {
 	// CreateProvider Create a provider
 	// (POST /api/llm-gateway/admin/providers)
 	CreateProvider(ctx echo.Context, params CreateProviderParams) error
+	// ValidateProvider Check a connection before it is stored
+	// (POST /api/llm-gateway/admin/providers/validate)
+	ValidateProvider(ctx echo.Context) error
 	// DeleteProvider Delete a provider
 	// (DELETE /api/llm-gateway/admin/providers/{id})
 	DeleteProvider(ctx echo.Context, id Id, params DeleteProviderParams) error
@@ -823,6 +838,33 @@ func (w *ServerInterfaceWrapper) CreateConnection(ctx echo.Context) error {
 	return err
 }
 
+// GetAwsRoleConfig converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAwsRoleConfig(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAwsRoleConfig(ctx)
+	return err
+}
+
+// ValidateAwsRole converts echo context to params.
+func (w *ServerInterfaceWrapper) ValidateAwsRole(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ValidateAwsRole(ctx)
+	return err
+}
+
+// ValidateGoogleVertex converts echo context to params.
+func (w *ServerInterfaceWrapper) ValidateGoogleVertex(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ValidateGoogleVertex(ctx)
+	return err
+}
+
 // DeleteConnection converts echo context to params.
 func (w *ServerInterfaceWrapper) DeleteConnection(ctx echo.Context) error {
 	var err error
@@ -908,6 +950,22 @@ func (w *ServerInterfaceWrapper) UpdateConnection(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateConnection(ctx, id, params)
+	return err
+}
+
+// GetAwsTrustInfo converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAwsTrustInfo(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAwsTrustInfo(ctx, id)
 	return err
 }
 
@@ -2099,6 +2157,15 @@ func (w *ServerInterfaceWrapper) CreateProvider(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.CreateProvider(ctx, params)
+	return err
+}
+
+// ValidateProvider converts echo context to params.
+func (w *ServerInterfaceWrapper) ValidateProvider(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ValidateProvider(ctx)
 	return err
 }
 
@@ -3413,6 +3480,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/explain", wrapper.ExplainRequest, options.OperationMiddlewares["explainRequest"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections", wrapper.ListConnections, options.OperationMiddlewares["listConnections"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/connections", wrapper.CreateConnection, options.OperationMiddlewares["createConnection"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections/aws-role-config", wrapper.GetAwsRoleConfig, options.OperationMiddlewares["getAwsRoleConfig"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections/:id/aws-trust-info", wrapper.GetAwsTrustInfo, options.OperationMiddlewares["getAwsTrustInfo"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/connections/aws-role-validate", wrapper.ValidateAwsRole, options.OperationMiddlewares["validateAwsRole"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/connections/google-vertex-validate", wrapper.ValidateGoogleVertex, options.OperationMiddlewares["validateGoogleVertex"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/connections/:id", wrapper.DeleteConnection, options.OperationMiddlewares["deleteConnection"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections/:id", wrapper.GetConnection, options.OperationMiddlewares["getConnection"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/connections/:id", wrapper.UpdateConnection, options.OperationMiddlewares["updateConnection"]...)
@@ -3430,6 +3501,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/groups/:id", wrapper.UpdateGroup, options.OperationMiddlewares["updateGroup"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/groups/:id/members", wrapper.AddGroupMembers, options.OperationMiddlewares["addGroupMembers"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/groups/:id/members/:user_id", wrapper.RemoveGroupMember, options.OperationMiddlewares["removeGroupMember"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/providers/validate", wrapper.ValidateProvider, options.OperationMiddlewares["validateProvider"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/providers/:id/probe", wrapper.ProbeProvider, options.OperationMiddlewares["probeProvider"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/user/profile", wrapper.GetProfile, options.OperationMiddlewares["getProfile"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/user/profile", wrapper.UpdateProfile, options.OperationMiddlewares["updateProfile"]...)
@@ -5444,6 +5516,318 @@ func (response CreateConnection500JSONResponse) VisitCreateConnectionResponse(w 
 	return err
 }
 
+type GetAwsRoleConfigRequestObject struct {
+}
+
+type GetAwsRoleConfigResponseObject interface {
+	VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error
+}
+
+type GetAwsRoleConfig200JSONResponse AwsTrustInfo
+
+func (response GetAwsRoleConfig200JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsRoleConfig401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetAwsRoleConfig401JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsRoleConfig403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetAwsRoleConfig403JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsRoleConfig500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetAwsRoleConfig500JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRoleRequestObject struct {
+	Body *ValidateAwsRoleJSONRequestBody
+}
+
+type ValidateAwsRoleResponseObject interface {
+	VisitValidateAwsRoleResponse(w http.ResponseWriter) error
+}
+
+type ValidateAwsRole200JSONResponse ConnectionCheck
+
+func (response ValidateAwsRole200JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ValidateAwsRole400JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ValidateAwsRole401JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ValidateAwsRole403JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ValidateAwsRole413JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ValidateAwsRole422JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole500JSONResponse struct{ InternalJSONResponse }
+
+func (response ValidateAwsRole500JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ValidateAwsRole503JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertexRequestObject struct {
+	Body *ValidateGoogleVertexJSONRequestBody
+}
+
+type ValidateGoogleVertexResponseObject interface {
+	VisitValidateGoogleVertexResponse(w http.ResponseWriter) error
+}
+
+type ValidateGoogleVertex200JSONResponse ConnectionCheck
+
+func (response ValidateGoogleVertex200JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ValidateGoogleVertex400JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ValidateGoogleVertex401JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ValidateGoogleVertex403JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ValidateGoogleVertex413JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ValidateGoogleVertex422JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex500JSONResponse struct{ InternalJSONResponse }
+
+func (response ValidateGoogleVertex500JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ValidateGoogleVertex503JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteConnectionRequestObject struct {
 	Id     Id `json:"id"`
 	Params DeleteConnectionParams
@@ -5821,6 +6205,101 @@ func (response UpdateConnection422JSONResponse) VisitUpdateConnectionResponse(w 
 type UpdateConnection500JSONResponse struct{ InternalJSONResponse }
 
 func (response UpdateConnection500JSONResponse) VisitUpdateConnectionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfoRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetAwsTrustInfoResponseObject interface {
+	VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error
+}
+
+type GetAwsTrustInfo200JSONResponse AwsTrustInfo
+
+func (response GetAwsTrustInfo200JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetAwsTrustInfo400JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetAwsTrustInfo401JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetAwsTrustInfo403JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetAwsTrustInfo404JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetAwsTrustInfo500JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -11194,6 +11673,143 @@ func (response CreateProvider500JSONResponse) VisitCreateProviderResponse(w http
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProviderRequestObject struct {
+	Body *ValidateProviderJSONRequestBody
+}
+
+type ValidateProviderResponseObject interface {
+	VisitValidateProviderResponse(w http.ResponseWriter) error
+}
+
+type ValidateProvider200JSONResponse ConnectionCheck
+
+func (response ValidateProvider200JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ValidateProvider400JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ValidateProvider401JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ValidateProvider403JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ValidateProvider404JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ValidateProvider413JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ValidateProvider422JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider500JSONResponse struct{ InternalJSONResponse }
+
+func (response ValidateProvider500JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ValidateProvider503JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -17093,6 +17709,15 @@ type StrictServerInterface interface {
 	// CreateConnection Create a shared credential
 	// (POST /api/llm-gateway/admin/connections)
 	CreateConnection(ctx context.Context, request CreateConnectionRequestObject) (CreateConnectionResponseObject, error)
+	// GetAwsRoleConfig See what a role of AWS has to trust
+	// (GET /api/llm-gateway/admin/connections/aws-role-config)
+	GetAwsRoleConfig(ctx context.Context, request GetAwsRoleConfigRequestObject) (GetAwsRoleConfigResponseObject, error)
+	// ValidateAwsRole Check a role of AWS before it is stored
+	// (POST /api/llm-gateway/admin/connections/aws-role-validate)
+	ValidateAwsRole(ctx context.Context, request ValidateAwsRoleRequestObject) (ValidateAwsRoleResponseObject, error)
+	// ValidateGoogleVertex Check a Google credential before it is stored
+	// (POST /api/llm-gateway/admin/connections/google-vertex-validate)
+	ValidateGoogleVertex(ctx context.Context, request ValidateGoogleVertexRequestObject) (ValidateGoogleVertexResponseObject, error)
 	// DeleteConnection Delete a shared credential
 	// (DELETE /api/llm-gateway/admin/connections/{id})
 	DeleteConnection(ctx context.Context, request DeleteConnectionRequestObject) (DeleteConnectionResponseObject, error)
@@ -17102,6 +17727,9 @@ type StrictServerInterface interface {
 	// UpdateConnection Change a shared credential
 	// (PUT /api/llm-gateway/admin/connections/{id})
 	UpdateConnection(ctx context.Context, request UpdateConnectionRequestObject) (UpdateConnectionResponseObject, error)
+	// GetAwsTrustInfo See what the role of a shared credential has to trust
+	// (GET /api/llm-gateway/admin/connections/{id}/aws-trust-info)
+	GetAwsTrustInfo(ctx context.Context, request GetAwsTrustInfoRequestObject) (GetAwsTrustInfoResponseObject, error)
 	// WatchChanges Hear what changes
 	// (GET /api/llm-gateway/admin/events)
 	WatchChanges(ctx context.Context, request WatchChangesRequestObject) (WatchChangesResponseObject, error)
@@ -17240,6 +17868,9 @@ type StrictServerInterface interface {
 	// CreateProvider Create a provider
 	// (POST /api/llm-gateway/admin/providers)
 	CreateProvider(ctx context.Context, request CreateProviderRequestObject) (CreateProviderResponseObject, error)
+	// ValidateProvider Check a connection before it is stored
+	// (POST /api/llm-gateway/admin/providers/validate)
+	ValidateProvider(ctx context.Context, request ValidateProviderRequestObject) (ValidateProviderResponseObject, error)
 	// DeleteProvider Delete a provider
 	// (DELETE /api/llm-gateway/admin/providers/{id})
 	DeleteProvider(ctx context.Context, request DeleteProviderRequestObject) (DeleteProviderResponseObject, error)
@@ -17992,6 +18623,121 @@ func (sh *strictHandler) CreateConnection(ctx echo.Context, params CreateConnect
 	return nil
 }
 
+// GetAwsRoleConfig operation middleware
+func (sh *strictHandler) GetAwsRoleConfig(ctx echo.Context) error {
+	var request GetAwsRoleConfigRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAwsRoleConfig(ctx.Request().Context(), request.(GetAwsRoleConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAwsRoleConfig")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAwsRoleConfigResponseObject); ok {
+		return validResponse.VisitGetAwsRoleConfigResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ValidateAwsRole operation middleware
+func (sh *strictHandler) ValidateAwsRole(ctx echo.Context) error {
+	var request ValidateAwsRoleRequestObject
+
+	var body ValidateAwsRoleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ValidateAwsRole(ctx.Request().Context(), request.(ValidateAwsRoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ValidateAwsRole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ValidateAwsRoleResponseObject); ok {
+		return validResponse.VisitValidateAwsRoleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ValidateGoogleVertex operation middleware
+func (sh *strictHandler) ValidateGoogleVertex(ctx echo.Context) error {
+	var request ValidateGoogleVertexRequestObject
+
+	var body ValidateGoogleVertexJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ValidateGoogleVertex(ctx.Request().Context(), request.(ValidateGoogleVertexRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ValidateGoogleVertex")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ValidateGoogleVertexResponseObject); ok {
+		return validResponse.VisitValidateGoogleVertexResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // DeleteConnection operation middleware
 func (sh *strictHandler) DeleteConnection(ctx echo.Context, id Id, params DeleteConnectionParams) error {
 	var request DeleteConnectionRequestObject
@@ -18086,6 +18832,31 @@ func (sh *strictHandler) UpdateConnection(ctx echo.Context, id Id, params Update
 		return err
 	} else if validResponse, ok := response.(UpdateConnectionResponseObject); ok {
 		return validResponse.VisitUpdateConnectionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAwsTrustInfo operation middleware
+func (sh *strictHandler) GetAwsTrustInfo(ctx echo.Context, id Id) error {
+	var request GetAwsTrustInfoRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAwsTrustInfo(ctx.Request().Context(), request.(GetAwsTrustInfoRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAwsTrustInfo")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAwsTrustInfoResponseObject); ok {
+		return validResponse.VisitGetAwsTrustInfoResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -19651,6 +20422,52 @@ func (sh *strictHandler) CreateProvider(ctx echo.Context, params CreateProviderP
 		return err
 	} else if validResponse, ok := response.(CreateProviderResponseObject); ok {
 		return validResponse.VisitCreateProviderResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ValidateProvider operation middleware
+func (sh *strictHandler) ValidateProvider(ctx echo.Context) error {
+	var request ValidateProviderRequestObject
+
+	var body ValidateProviderJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ValidateProvider(ctx.Request().Context(), request.(ValidateProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ValidateProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ValidateProviderResponseObject); ok {
+		return validResponse.VisitValidateProviderResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

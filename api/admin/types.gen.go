@@ -1467,6 +1467,41 @@ type AuthType string
 // `x_api_key`, any other `bearer_api_key`.
 type AuthTypeInput string
 
+// AwsRoleValidate defines model for AwsRoleValidate.
+type AwsRoleValidate struct {
+	// ExternalId One of your own, which comes behind the organization's: at most 1000 letters, digits and `+=,.@:/_-`.
+	//
+	// Example: prod
+	ExternalId *string `json:"external_id,omitempty"`
+
+	// Region The region that Bedrock is asked in.
+	//
+	// Example: eu-west-1
+	Region string `json:"region"`
+
+	// RoleArn The ARN of the role.
+	//
+	// Example: arn:aws:iam::123456789012:role/spillway
+	RoleArn string `json:"role_arn"`
+}
+
+// AwsTrustInfo defines model for AwsTrustInfo.
+type AwsTrustInfo struct {
+	// ExternalId What the role has to ask for, or what comes before an external id of your own.
+	//
+	// Example: 7f1f1b0e-2f0f-4e1c-9b5c-1d2f3a4b5c6d
+	ExternalId string `json:"external_id"`
+
+	// PermissionsPolicy What the role needs to be allowed.
+	PermissionsPolicy map[string]interface{} `json:"permissions_policy"`
+
+	// PrincipalArns The identities that nodes act as. Empty where the operator does not tell them.
+	PrincipalArns []string `json:"principal_arns"`
+
+	// TrustPolicy The role's trust policy.
+	TrustPolicy map[string]interface{} `json:"trust_policy"`
+}
+
 // BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
 type BillingMode string
 
@@ -1746,6 +1781,26 @@ type Connection struct {
 	// StoresKeyMaterial Whether a secret is stored.
 	StoresKeyMaterial bool      `json:"stores_key_material"`
 	UpdatedAt         time.Time `json:"updated_at"`
+}
+
+// ConnectionCheck defines model for ConnectionCheck.
+type ConnectionCheck struct {
+	// Detail What the check found, for a person; empty when all is well.
+	//
+	// Example: the provider refused the credential (401)
+	Detail string `json:"detail"`
+
+	// Node The node that checked.
+	//
+	// Example: node-1
+	Node string `json:"node"`
+
+	// Outcome `ok`: the provider took the credential. `rejected`: it refused it. `unreachable`: it did not answer. `inconclusive`: it answered,
+	// and the answer says nothing of the credential. `unsupported`: the gateway cannot check a provider of this kind.
+	Outcome ProbeOutcome `json:"outcome"`
+
+	// Valid Whether the provider took the credential.
+	Valid bool `json:"valid"`
 }
 
 // ConnectionCreate defines model for ConnectionCreate.
@@ -2097,6 +2152,22 @@ type Explanation struct {
 
 	// Steps Every target of the route, in order.
 	Steps []ExplainStep `json:"steps"`
+}
+
+// GoogleVertexValidate defines model for GoogleVertexValidate.
+type GoogleVertexValidate struct {
+	// Credentials A service account's key file.
+	Credentials *json.RawMessage `json:"credentials,omitempty"`
+
+	// Location `global`, `us`, `eu` or a region.
+	//
+	// Example: us-east5
+	Location *string `json:"location,omitempty"`
+
+	// Project The id of the Google Cloud project.
+	//
+	// Example: my-project
+	Project string `json:"project"`
 }
 
 // GovernanceConfig defines model for GovernanceConfig.
@@ -4785,6 +4856,12 @@ type ClassifyResultJSONRequestBody = UpstreamResult
 // CreateConnectionJSONRequestBody defines body for CreateConnection for application/json ContentType.
 type CreateConnectionJSONRequestBody = ConnectionCreate
 
+// ValidateAwsRoleJSONRequestBody defines body for ValidateAwsRole for application/json ContentType.
+type ValidateAwsRoleJSONRequestBody = AwsRoleValidate
+
+// ValidateGoogleVertexJSONRequestBody defines body for ValidateGoogleVertex for application/json ContentType.
+type ValidateGoogleVertexJSONRequestBody = GoogleVertexValidate
+
 // UpdateConnectionJSONRequestBody defines body for UpdateConnection for application/json ContentType.
 type UpdateConnectionJSONRequestBody = ConnectionUpdate
 
@@ -4841,6 +4918,9 @@ type AddModelRouteGroupMembersJSONRequestBody = ModelRouteGroupMembers
 
 // CreateProviderJSONRequestBody defines body for CreateProvider for application/json ContentType.
 type CreateProviderJSONRequestBody = ProviderCreate
+
+// ValidateProviderJSONRequestBody defines body for ValidateProvider for application/json ContentType.
+type ValidateProviderJSONRequestBody = ProviderCreate
 
 // UpdateProviderJSONRequestBody defines body for UpdateProvider for application/json ContentType.
 type UpdateProviderJSONRequestBody = ProviderUpdate

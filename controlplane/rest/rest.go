@@ -38,7 +38,10 @@ type Config struct {
 	Identity *identity.Tokens // required
 	People   *identity.People // required
 	Fleet    Fleet            // nil: the data plane is out of reach
-	Log      *slog.Logger     // nil: no log
+	// AWSPrincipals are the identities of AWS that nodes act as, which customers' roles have
+	// to trust; none: customers are not told.
+	AWSPrincipals []string
+	Log           *slog.Logger // nil: no log
 }
 
 // server implements the operations of the document.
@@ -50,6 +53,8 @@ type server struct {
 	log      *slog.Logger
 	doc      *document
 	streams  streams
+
+	awsPrincipals []string
 }
 
 var _ admin.StrictServerInterface = (*server)(nil)
@@ -68,7 +73,7 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
 	cfg.Store.JudgeWith(store.Judge{Compile: compilable, Serves: serves})
-	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, streams: streams{open: map[uuid.UUID]int{}}}
+	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, streams: streams{open: map[uuid.UUID]int{}}, awsPrincipals: cfg.AWSPrincipals}
 	if s.fleet == nil {
 		s.fleet = nobody{}
 	}

@@ -24,6 +24,7 @@ type fleet struct {
 	err     error
 	asked   int
 	probe   node.ProbeReport
+	tried   *node.Provider // that Probe was asked to check without a row
 	watched watched
 }
 
@@ -72,6 +73,7 @@ func (f *fleet) Probe(_ context.Context, ask node.ProbeAsk) (node.ProbeReport, e
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.probe
+	f.tried = ask.Provider
 	if r.Version == 0 {
 		r.Version = ask.Version
 	}

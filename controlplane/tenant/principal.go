@@ -202,6 +202,12 @@ const (
 	RemoveGroupMember Operation = "removeGroupMember"
 	ProbeProvider     Operation = "probeProvider"
 
+	ValidateProvider     Operation = "validateProvider"
+	GetAwsRoleConfig     Operation = "getAwsRoleConfig"
+	GetAwsTrustInfo      Operation = "getAwsTrustInfo"
+	ValidateAwsRole      Operation = "validateAwsRole"
+	ValidateGoogleVertex Operation = "validateGoogleVertex"
+
 	GetSession      Operation = "getSession"
 	Logout          Operation = "logout"
 	GetProfile      Operation = "getProfile"
@@ -338,6 +344,12 @@ var permissions = map[Operation]Role{
 	AddGroupMembers:   RoleAdmin,
 	RemoveGroupMember: RoleAdmin,
 	ProbeProvider:     RoleAdmin,
+
+	ValidateProvider:     RoleAdmin,
+	GetAwsRoleConfig:     RoleAdmin,
+	GetAwsTrustInfo:      RoleAdmin,
+	ValidateAwsRole:      RoleAdmin,
+	ValidateGoogleVertex: RoleAdmin,
 
 	GetSession:      RoleMember,
 	Logout:          RoleMember,
