@@ -44,7 +44,7 @@ type Run struct {
 	access   *Access          // what the caller may use
 	cannot   *llm.CannotError // why the first target that could not be asked could not
 	missing  Vendor           // of a passthrough target that was reached without one of its own
-	embeds   string           // the only upstream model that may answer, for embeddings
+	embeds   string           // the upstream model that embeddings are of; others answer only where they may
 	at       int              // the target to look at next
 	later    []*Target        // targets whose traffic is still returning: asked if no other serves
 	tries    int              // of the current target
@@ -197,7 +197,7 @@ func (r *Run) unfit(t *Target) Reason {
 	if _, ok := t.Dialect(r.dialect); !ok {
 		return WrongDialect
 	}
-	if r.embeds != "" && t.UpstreamModel != r.embeds {
+	if r.embeds != "" && t.UpstreamModel != r.embeds && !t.AnyVectors {
 		return OtherEmbeddingModel
 	}
 	return ""
