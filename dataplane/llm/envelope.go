@@ -113,6 +113,25 @@ func (d Dialect) Failure(data []byte, requestID string, trail *Trail) []byte {
 	return d.ErrorEvent(&e, requestID, trail)
 }
 
+// saysOnlyMessage reports whether a chunk of a chat stream, or an answer, is an error as
+// Cohere and AWS write it, which no word calls one: there is a message and nothing of an
+// answer's, nor of an event's that is not known.
+// https://docs.cohere.com/reference/errors
+func saysOnlyMessage(data []byte) bool {
+	var said map[string]json.RawMessage
+	if !bytes.Contains(data, []byte(`"message"`)) || json.Unmarshal(data, &said) != nil || !isText(said["message"]) {
+		return false
+	}
+	for key := range said {
+		switch key {
+		case "message", "id", "code", "request_id":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // saysError reports whether a chunk of a chat stream, or an answer, is an error in a shape
 // of a vendor's own: Google's list, an object that calls itself one (Mistral), or a choice
 // that ends in one (OpenRouter).

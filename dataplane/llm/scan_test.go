@@ -169,6 +169,8 @@ func TestReadAnswer(t *testing.T) {
 		"ChatNoChoices":     {Chat, `{"choices":[ ]}`, NoAnswer},
 		"ChatError":         {Chat, `{"error":{"message":"x"}}`, ErrorAnswer},
 		"ChatErrorAndMore":  {Chat, `{"choices":[{}],"error":"x"}`, ErrorAnswer},
+		"ChatOnlyMessage":   {Chat, `{"id":"x","message":"no"}`, ErrorAnswer},
+		"ChatMessageOfMore": {Chat, `{"message":"wait","progress":3}`, NoAnswer},
 		"Messages":          {Messages, `{"type":"message","content":[]}`, RealAnswer},
 		"MessagesError":     {Messages, `{"type":"error","error":{"type":"overloaded_error"}}`, ErrorAnswer},
 		"MessagesOfAnother": {Messages, `{"choices":[{}]}`, NoAnswer},
