@@ -1937,7 +1937,7 @@ type ExplainHealthScope string
 
 // ExplainOutcome defines model for ExplainOutcome.
 type ExplainOutcome struct {
-	// Attempts What `error.metadata.attempts` lists; empty unless `failed`.
+	// Attempts What `error.metadata.attempts` lists where no target served; empty unless `failed`. Elsewhere `steps` say the same.
 	Attempts []ExplainAttempt `json:"attempts"`
 
 	// Code The error's code; null where the error is the provider's own.

@@ -283,6 +283,22 @@ func (r *Run) After(t *Target, v Verdict) (Turn, time.Duration) {
 // Fail notes that a target was tried in vain.
 func (r *Run) Fail(t *Target, v Verdict, took time.Duration) {
 	r.Failed++
+	r.Attempts = append(r.Attempts, attemptOf(t, v, took))
+}
+
+// Told is what happened to each target, in order, with t as the last that was tried: its
+// refusal or its failure is what the caller is told. It notes nothing.
+func (r *Run) Told(t *Target, v Verdict, took time.Duration) []Attempt {
+	return inOrder(append(slices.Clone(r.Attempts), attemptOf(t, v, took)))
+}
+
+func inOrder(attempts []Attempt) []Attempt {
+	slices.SortStableFunc(attempts, func(a, b Attempt) int { return a.Position - b.Position })
+	return attempts
+}
+
+// attemptOf is an attempt that came to nothing.
+func attemptOf(t *Target, v Verdict, took time.Duration) Attempt {
 	a := Attempt{
 		Position: t.Position, Provider: t.Provider.Name, UpstreamModel: t.UpstreamModel,
 		Outcome: OutcomeFailed, Reason: string(v.Class), Status: v.Status,
@@ -305,7 +321,7 @@ func (r *Run) Fail(t *Target, v Verdict, took time.Duration) {
 	if a.wait > 0 || v.HasRetry {
 		a.RetryAfterSecs = wholeSeconds(a.wait)
 	}
-	r.Attempts = append(r.Attempts, a)
+	return a
 }
 
 func wholeSeconds(d time.Duration) *int {
@@ -328,8 +344,11 @@ type Exhausted struct {
 
 // Error is the answer as an error that lists what happened to each target.
 func (e Exhausted) Error(attempts []Attempt) *llm.Error {
-	return &llm.Error{Status: e.Status, Code: e.Code, Param: e.Param, Message: e.Message, Metadata: map[string]any{"attempts": attempts}}
+	return &llm.Error{Status: e.Status, Code: e.Code, Param: e.Param, Message: e.Message, Metadata: Metadata(attempts)}
 }
+
+// Metadata is error.metadata of an error that lists what happened to each target.
+func Metadata(attempts []Attempt) any { return map[string]any{"attempts": attempts} }
 
 // maxRetryAfter bounds what callers are told to wait, in seconds.
 const maxRetryAfter = 300
@@ -343,7 +362,7 @@ func (r *Run) Exhausted() Exhausted {
 		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
 			Message: "this route uses your own " + r.missing.String() + " subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
 	}
-	slices.SortStableFunc(r.Attempts, func(a, b Attempt) int { return a.Position - b.Position })
+	inOrder(r.Attempts)
 	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}
 	var considered, limited, rejected, wrongDialect, shared int
 	soonest := time.Duration(math.MaxInt64)

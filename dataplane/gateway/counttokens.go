@@ -59,7 +59,7 @@ func (h *Handler) count(x *exchange, t *decide.Target) bool {
 		x.send(body)
 		return true
 	case isCallersFault(resp, body):
-		x.passOn(x.answered(t, resp, body))
+		x.passOn(x.answered(t, resp, body, nil))
 		return true
 	}
 	h.uncounted(x, t, resp.StatusCode, err)

@@ -21,6 +21,7 @@ func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	if a.across.now != nil {
 		s.foreign = a.across.now.Stream()
+		s.foreign.Metadata = func(data []byte) any { return s.told(s.verdict(decide.ErrorInside, data)) }
 	}
 	defer s.recycle()
 	defer s.quiet()
@@ -118,7 +119,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 		return v
 	}
 	if !s.target.Passthrough() && !s.dialect.OwnFailure(ev) {
-		own := s.dialect.Failure(ev.Data, s.id, &s.trail)
+		own := s.dialect.Failure(ev.Data, s.id, &s.trail, s.told(v))
 		if !s.started {
 			s.commit()
 		}
@@ -126,7 +127,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 		v.Committed = true
 		return v
 	}
-	closing := s.trail.Closing(s.dialect, ev, s.id) // before forward, which ev does not outlive
+	closing := s.trail.Closing(s.dialect, ev, s.id, s.told(v)) // before forward, which ev does not outlive
 	if s.forward() && closing != nil {
 		s.tell(closing)
 	}
@@ -234,6 +235,7 @@ func (s *relay) cut(v decide.Verdict) decide.Verdict {
 		return v
 	}
 	e := llm.Error{Status: http.StatusBadGateway, Code: "upstream_stream_broken", Message: "the provider's stream broke off: " + v.Message}
+	e.Metadata = s.told(v)
 	if v.Class == decide.Timeout {
 		e.Status, e.Code = http.StatusGatewayTimeout, "upstream_stream_timeout"
 	}
