@@ -146,6 +146,48 @@ func TestCompatiblesGetWhatTheyTake(t *testing.T) {
 	wantNoProblems(t, e)
 }
 
+// What another model thought comes back with the conversation of a tool that speaks chat. It
+// reaches the families that take it as it is, and none that would refuse it.
+func TestCompatiblesAndThoughtsOfOthers(t *testing.T) {
+	t.Parallel()
+	e := withCompatibles(t, false)
+	const body = `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"Hello"},{"role":"assistant","reasoning_content":"Hm.",%s"content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"read","arguments":"{}"}}]},
+		{"role":"tool","tool_call_id":"call_1","content":"x"}]}`
+	takes := map[string]bool{"together": true, "xai": true, "fireworks": true, "openrouter": true, "deepseek": true, "custom": true}
+	for _, c := range compatibles {
+		for _, stream := range []bool{false, true} {
+			for _, more := range []string{"", `"reasoning_details":[{"type":"reasoning.text","text":"Hm."}],`} {
+				a := e.Call(0, "/v1/chat/completions", fmt.Sprintf(body, c.family, stream, more), nil)
+				got := string(last(t, e, c.family+"-1").Body)
+				if want := fmt.Sprintf(body, c.family+"-1", stream, more); a.Status != 200 || takes[c.family] && got != want || strings.Contains(got, "Hm.") != takes[c.family] {
+					t.Errorf("%s, streamed %t: status %d, was asked %s", c.family, stream, a.Status, got)
+				}
+			}
+		}
+	}
+	wantNoProblems(t, e)
+}
+
+// A conversation in which another model called tools lacks the thoughts that DeepSeek's
+// wants with every call: it is asked once more without thinking, and the caller served.
+func TestDeepSeekGoesOnWithCallsOfOthers(t *testing.T) {
+	t.Parallel()
+	e := withCompatibles(t, false)
+	for _, stream := range []bool{false, true} {
+		a := e.Call(0, "/v1/chat/completions", fmt.Sprintf(`{"model":"deepseek","stream":%t,"reasoning_effort":"high","messages":[{"role":"user","content":"Hello"},
+			{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}]}`, stream), nil)
+		calls := e.Provider.Calls()
+		again := string(calls[len(calls)-1].Body)
+		if a.Status != 200 || len(calls)%2 != 0 || !strings.Contains(again, `"thinking":{"type":"disabled"}`) || strings.Contains(again, "reasoning_effort") {
+			t.Errorf("streamed %t: status %d after %d calls, the last %s", stream, a.Status, len(calls), again)
+		}
+	}
+	if routes := health(e).Routes; len(routes) != 0 {
+		t.Errorf("it was charged to somebody's health: %+v", routes)
+	}
+	wantNoProblems(t, e)
+}
+
 // A family's errors are understood, whatever they look like: another target answers, or
 // the caller reads in its own envelope what the vendor said.
 func TestCompatiblesFail(t *testing.T) {
