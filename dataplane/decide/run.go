@@ -27,6 +27,9 @@ type Attempt struct {
 	wait  time.Duration // until the target can serve at the earliest
 }
 
+// Skipped is why the target was passed over; empty: it was not.
+func (a *Attempt) Skipped() Reason { return a.skip }
+
 // Outcomes of an Attempt.
 const (
 	OutcomeFailed  = "failed"

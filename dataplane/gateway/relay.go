@@ -54,6 +54,7 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil
 	}
 	defer func() { _ = resp.Body.Close() }()
+	x.metrics.headed(t, time.Since(began))
 	a := attempt{exchange: x, target: t, ctx: ctx, cancel: cancel, resp: resp, timer: timer, began: began}
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:

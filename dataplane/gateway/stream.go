@@ -44,6 +44,7 @@ type relay struct {
 	*attempt
 	framer   *llm.Framer
 	keeper   keeper
+	open     bool        // the caller is being sent it
 	finished bool        // the answer is complete, though its end marker has not come
 	foreign  *llm.Stream // where the target speaks another dialect
 	out      []byte      // what foreign gave since the last write
@@ -51,6 +52,9 @@ type relay struct {
 }
 
 func (s *relay) recycle() {
+	if s.open {
+		s.metrics.streams.Dec()
+	}
 	if s.framer.Recycle() {
 		framers.Put(s.framer)
 	}
@@ -141,6 +145,8 @@ func (s *relay) commit() {
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)
+	s.open = true
+	s.metrics.streams.Inc()
 	s.keepAlive()
 }
 
