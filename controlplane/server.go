@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spillway-gateway/spillway/controlplane/bus"
 	"github.com/spillway-gateway/spillway/controlplane/identity"
@@ -28,6 +29,8 @@ type Config struct {
 	SealKey     hpke.PublicKey     // the data plane's; required
 	TokenKey    ed25519.PrivateKey // signs access tokens, the same on every control plane; required
 	Issuer      string             // of access tokens; default "spillway"
+	// Metrics is who tells of what the control plane counts. Nil: nobody.
+	Metrics prometheus.Registerer
 	// AWSPrincipals are the identities of AWS that the nodes act as; see rest.Config.
 	AWSPrincipals []string
 	Log           *slog.Logger // nil: no log
@@ -81,7 +84,11 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
+	api, err := rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	return counted(api, cfg.Metrics), nil
 }
 
 // Handler is the admin API.

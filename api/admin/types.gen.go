@@ -347,6 +347,24 @@ func (e DefaultModelAccess) Valid() bool {
 	}
 }
 
+// Defines values for EmbeddingsFailover.
+const (
+	EmbeddingsFailoverAnyModel  EmbeddingsFailover = "any_model"
+	EmbeddingsFailoverSameModel EmbeddingsFailover = "same_model"
+)
+
+// Valid indicates whether the value is a known member of the EmbeddingsFailover enum.
+func (e EmbeddingsFailover) Valid() bool {
+	switch e {
+	case EmbeddingsFailoverAnyModel:
+		return true
+	case EmbeddingsFailoverSameModel:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorErrorType.
 const (
 	ErrorErrorTypeAuthenticationError ErrorErrorType = "authentication_error"
@@ -1909,6 +1927,15 @@ type EffectivePricing struct {
 	Source PricingSource `json:"source"`
 }
 
+// EmbeddingsFailover Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+// that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+// is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+// models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+// answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+//
+// Example: any_model
+type EmbeddingsFailover string
+
 // Error defines model for Error.
 type Error struct {
 	Error struct {
@@ -1965,7 +1992,7 @@ type ExplainHealthScope string
 
 // ExplainOutcome defines model for ExplainOutcome.
 type ExplainOutcome struct {
-	// Attempts What `error.metadata.attempts` lists; empty unless `failed`.
+	// Attempts What `error.metadata.attempts` lists where no target served; empty unless `failed`. Elsewhere `steps` say the same.
 	Attempts []ExplainAttempt `json:"attempts"`
 
 	// Code The error's code; null where the error is the provider's own.
@@ -2482,10 +2509,20 @@ type ModelMapping struct {
 	EffectiveBehavior string `json:"effective_behavior"`
 
 	// EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
-	EffectivePricing EffectivePricing          `json:"effective_pricing"`
-	Enabled          bool                      `json:"enabled"`
-	Id               openapi_types.UUID        `json:"id"`
-	LastChangeNote   nullable.Nullable[string] `json:"last_change_note"`
+	EffectivePricing EffectivePricing `json:"effective_pricing"`
+
+	// EmbeddingsFailover Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+	// that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+	// is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+	// models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+	// answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+	//
+	//
+	// Example: any_model
+	EmbeddingsFailover EmbeddingsFailover        `json:"embeddings_failover"`
+	Enabled            bool                      `json:"enabled"`
+	Id                 openapi_types.UUID        `json:"id"`
+	LastChangeNote     nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
 	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
@@ -2565,6 +2602,9 @@ type ModelMappingCreate struct {
 	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
 	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
 
+	// EmbeddingsFailover Default `same_model`.
+	EmbeddingsFailover *EmbeddingsFailover `json:"embeddings_failover,omitempty"`
+
 	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
 	Enabled *bool `json:"enabled,omitempty"`
 
@@ -2626,9 +2666,19 @@ type ModelMappingUpdate struct {
 	CooldownOverloadedSecs   *int        `json:"cooldown_overloaded_secs,omitempty"`
 	CooldownRateLimitedSecs  *int        `json:"cooldown_rate_limited_secs,omitempty"`
 	CooldownWindowSecs       *int        `json:"cooldown_window_secs,omitempty"`
-	Enabled                  *bool       `json:"enabled,omitempty"`
-	ModelAlias               *string     `json:"model_alias,omitempty"`
-	Priority                 *int        `json:"priority,omitempty"`
+
+	// EmbeddingsFailover Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+	// that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+	// is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+	// models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+	// answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+	//
+	//
+	// Example: any_model
+	EmbeddingsFailover *EmbeddingsFailover `json:"embeddings_failover,omitempty"`
+	Enabled            *bool               `json:"enabled,omitempty"`
+	ModelAlias         *string             `json:"model_alias,omitempty"`
+	Priority           *int                `json:"priority,omitempty"`
 
 	// RequestTimeoutSecs Null unsets it: the provider's applies.
 	RequestTimeoutSecs    nullable.Nullable[int] `json:"request_timeout_secs,omitempty"`
@@ -3690,6 +3740,9 @@ type RouteTarget struct {
 
 	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
 	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
+	// EmbeddingsFailover Default `same_model`.
+	EmbeddingsFailover *EmbeddingsFailover `json:"embeddings_failover,omitempty"`
 
 	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
 	Enabled    *bool              `json:"enabled,omitempty"`

@@ -77,6 +77,7 @@ func TestWrongStartsAreOneLine(t *testing.T) {
 		"UnknownCommand":    {nil, []string{"serve"}, `unknown command "serve"`},
 		"UnknownFlag":       {nil, []string{"dev", "--port", "1"}, "port"},
 		"FlagNotANumber":    {nil, []string{"dev", "--nodes", "many"}, "nodes"},
+		"MetricsPortTaken":  {nil, []string{"dev", "--listen", "127.0.0.1:0", "--metrics-listen", taken.Addr().String(), data("told")}, "--metrics-listen"},
 		"TooFewNodes":       {nil, []string{"dev", "--nodes", "0"}, "--nodes"},
 		"SurplusArgument":   {nil, []string{"dev", "now"}, `"now"`},
 		"BadLogLevel":       {nil, []string{"dev", "--log-level", "loud"}, "--log-level"},

@@ -37,7 +37,8 @@ func (s *server) CreateRoute(ctx context.Context, r admin.CreateRouteRequestObje
 func routeTarget(t admin.RouteTarget) tenant.RouteTarget {
 	return tenant.RouteTarget{ProviderID: t.ProviderId, MappingPatch: tenant.MappingPatch{
 		UpstreamModel: &t.UpstreamModel, Enabled: t.Enabled, RetryOn429Count: t.RetryOn429Count, RetryOn429MaxWaitSecs: t.RetryOn429MaxWaitSecs,
-		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(t.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(t.StreamIdleTimeoutSecs)},
+		EmbeddingsFailover: (*string)(t.EmbeddingsFailover),
+		Timeouts:           tenant.TimeoutsPatch{RequestSecs: changeIfSet(t.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(t.StreamIdleTimeoutSecs)},
 		Cooldown: tenant.CooldownPatch{FailureThreshold: t.CooldownFailureThreshold, WindowSecs: t.CooldownWindowSecs, FirstSecs: t.CooldownFirstSecs,
 			MaxSecs: t.CooldownMaxSecs, RateLimitedSecs: t.CooldownRateLimitedSecs, OverloadedSecs: t.CooldownOverloadedSecs},
 	}}

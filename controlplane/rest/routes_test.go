@@ -56,7 +56,8 @@ func TestRouteCreate(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	first, second := twoProviders(t, a)
-	tuned := with(onProvider(second, "n"), fields{"retry_on_429_count": 2, "request_timeout_secs": 7, "cooldown_failure_threshold": 3, "enabled": false})
+	tuned := with(onProvider(second, "n"), fields{"retry_on_429_count": 2, "request_timeout_secs": 7, "cooldown_failure_threshold": 3, "enabled": false,
+		"embeddings_failover": "any_model"})
 	made := a.call(t, "POST", routesPath, with(routeTo("team/smart: 100%", onProvider(first, "m"), tuned), fields{"change_note": "why"})).want(t, 200)
 	if got := routeText(made.object(t)); got != "team/smart: 100%: A/m B/n" {
 		t.Errorf("got %s", got)
@@ -66,7 +67,8 @@ func TestRouteCreate(t *testing.T) {
 	}
 	target := made.field(t, "targets").([]any)[1].(map[string]any)
 	stored := fields{"retry_on_429_count": 2.0, "request_timeout_secs": 7.0, "cooldown_failure_threshold": 3.0, "enabled": false, "priority": 1.0,
-		"bare_alias": true, "source": "custom", "last_change_note": "why"}
+		"embeddings_failover": "any_model",
+		"bare_alias":          true, "source": "custom", "last_change_note": "why"}
 	for name, want := range stored {
 		if diff := cmp.Diff(want, target[name]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -71,6 +71,7 @@ type Target struct {
 	RetryMaxWait time.Duration // 0: about a second, Retry-After ignored
 	Timeout      time.Duration // of a whole non-streaming try
 	StreamIdle   time.Duration // between streamed chunks, and to the first
+	AnyVectors   bool          // may be asked for embeddings though its model is not the route's for them
 	Cooldown     node.Cooldown
 	Health       *View
 	board        *Board
@@ -296,6 +297,7 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 		RetryMaxWait: seconds(m.RetryOn429MaxWaitSecs),
 		Timeout:      seconds(firstOf(m.RequestTimeoutSecs, p.source.RequestTimeoutSecs, node.DefaultRequestTimeoutSecs)),
 		StreamIdle:   seconds(firstOf(m.StreamIdleTimeoutSecs, p.source.StreamIdleTimeoutSecs, node.DefaultStreamIdleTimeoutSecs)),
+		AnyVectors:   m.EmbeddingsFailover == node.EmbeddingsAnyModel,
 		Cooldown:     node.DefaultCooldown(),
 	}
 	if m.Cooldown != nil {

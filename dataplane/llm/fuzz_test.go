@@ -22,7 +22,7 @@ func seeds(f *testing.F, kind, section string) {
 
 // bare is a body without thoughts, or nil.
 func bare(d Dialect, body []byte) []byte {
-	if out, changed := WithoutThoughts(d, body); changed {
+	if out, changed := WithoutThoughts(d, body, &Model{ThinkSwitch: true}); changed {
 		return out
 	}
 	return nil

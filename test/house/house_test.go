@@ -67,6 +67,7 @@ var technologies = []struct {
 	{"github.com/golang-migrate/migrate/v4", []string{"migrations"}, "the schema has one history"},
 	{"github.com/aws", []string{"dataplane/upstream"}, "one place signs for AWS and reads its frames; roles and the node's identity come from its own packages"},
 	{"golang.org/x/oauth2", []string{"dataplane/upstream"}, "one place gets tokens from vendors' services; it has no more below it than the metadata client"},
+	{"github.com/prometheus/client_golang", []string{"metrics", "dataplane", "controlplane", "dev", "cmd"}, "each plane counts where things happen, and whoever runs them tells of it; what is pure below them counts nothing"},
 	{"golang.org/x/crypto", []string{"controlplane/identity"}, "passwords are hashed in one place"},
 	{"flag", []string{"cmd", "test/bench"}, "main parses; everything else takes a Config"},
 	{"os/signal", []string{"cmd", "test/bench"}, "main waits; everything else takes a context"},
@@ -110,10 +111,11 @@ var directions = []struct {
 	{"dataplane/link", []string{"api/node", "dataplane/decide"}, "the bus"},
 	{"dataplane/gateway", []string{"api/node", "dataplane/decide", "dataplane/llm", "dataplane/upstream"}, "where decisions and I/O meet"},
 	{"dataplane", []string{"api/node", "dataplane"}, "wires its children; never the other plane"},
+	{"metrics", nil, "a process's registry and the listener that serves it"},
 	{"dev/postgres", nil, "a Postgres for whoever needs one"},
-	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
-	{"cmd", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "main"},
-	{"test", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test", "openapi"}, "tests see everything"},
+	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "metrics", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
+	{"cmd", []string{"api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test/provider"}, "main"},
+	{"test", []string{"api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test", "openapi"}, "tests see everything"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {
