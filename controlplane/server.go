@@ -79,7 +79,7 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Log: cfg.Log})
+	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(identity.PeopleConfig{Store: db}), Fleet: fleet, Log: cfg.Log})
 }
 
 // Handler is the admin API.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
@@ -34,6 +35,9 @@ type operation struct {
 	// secret operations answer with a secret, which is shown once and kept nowhere.
 	secret bool
 }
+
+// theDocument is read once: it is part of the program, and nothing changes it.
+var theDocument = sync.OnceValues(loadDocument)
 
 func loadDocument() (*document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(openapi.Document)

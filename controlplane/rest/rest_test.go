@@ -38,6 +38,9 @@ const (
 	userPath         = "/api/llm-gateway/user/"
 )
 
+// cheapPasswords lets tests sign in by the hundred.
+var cheapPasswords = identity.PasswordCost{MemoryKiB: 128, Passes: 1, Threads: 1}
+
 // api is a running admin API and a caller of it.
 type api struct {
 	db  *storetest.Database
@@ -83,7 +86,8 @@ func setupFleet(t *testing.T, db *storetest.Database, nodes rest.Fleet) *api {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: identity.NewPeople(a.db.Store), Fleet: nodes, Log: log})
+	people := identity.NewPeople(identity.PeopleConfig{Store: a.db.Store, PasswordCost: cheapPasswords})
+	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: people, Fleet: nodes, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,12 +262,17 @@ func (a answer) id(t *testing.T) string {
 	return a.field(t, "id").(string)
 }
 
-var spec = sync.OnceValue(func() routers.Router {
+// theDocument is the document, which tests only read.
+var theDocument = sync.OnceValue(func() *openapi3.T {
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
 	if err != nil {
 		panic(err)
 	}
-	router, err := gorillamux.NewRouter(doc)
+	return doc
+})
+
+var spec = sync.OnceValue(func() routers.Router {
+	router, err := gorillamux.NewRouter(theDocument())
 	if err != nil {
 		panic(err)
 	}

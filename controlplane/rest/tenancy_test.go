@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
-	"github.com/spillway-gateway/spillway/openapi"
 )
 
 // described is an operation of the document that needs a token.
@@ -34,10 +32,7 @@ func (d described) fill(id string) string {
 
 func operations(t *testing.T) (list []described) {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := theDocument()
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if op.Security == nil {
@@ -54,10 +49,7 @@ func operations(t *testing.T) (list []described) {
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := theDocument()
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
