@@ -11503,6 +11503,7 @@ type ListApiKeysResponse200Headers struct {
 
 // ListApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListApiKeys
 type ListApiKeysResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11581,6 +11582,7 @@ func (r ListApiKeysResponse) ContentType() string {
 
 // CreateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for CreateApiKey
 type CreateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11678,6 +11680,7 @@ func (r CreateApiKeyResponse) ContentType() string {
 
 // RevokeApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RevokeApiKey
 type RevokeApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11779,6 +11782,7 @@ type GetApiKeyResponse200Headers struct {
 
 // GetApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetApiKey
 type GetApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11869,6 +11873,7 @@ type UpdateApiKeyResponse200Headers struct {
 
 // UpdateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateApiKey
 type UpdateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11982,6 +11987,7 @@ func (r UpdateApiKeyResponse) ContentType() string {
 
 // RotateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RotateApiKey
 type RotateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12091,6 +12097,7 @@ type ListAuditEventsResponse200Headers struct {
 
 // ListAuditEventsResponse401Headers the declared response headers of an HTTP 401 response for ListAuditEvents
 type ListAuditEventsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12174,6 +12181,7 @@ type ListBudgetsResponse200Headers struct {
 
 // ListBudgetsResponse401Headers the declared response headers of an HTTP 401 response for ListBudgets
 type ListBudgetsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12257,6 +12265,7 @@ type CreateBudgetResponse200Headers struct {
 
 // CreateBudgetResponse401Headers the declared response headers of an HTTP 401 response for CreateBudget
 type CreateBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12363,6 +12372,7 @@ func (r CreateBudgetResponse) ContentType() string {
 
 // ListBudgetStatusResponse401Headers the declared response headers of an HTTP 401 response for ListBudgetStatus
 type ListBudgetStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12432,6 +12442,7 @@ func (r ListBudgetStatusResponse) ContentType() string {
 
 // DeleteBudgetResponse401Headers the declared response headers of an HTTP 401 response for DeleteBudget
 type DeleteBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12527,6 +12538,7 @@ type GetBudgetResponse200Headers struct {
 
 // GetBudgetResponse401Headers the declared response headers of an HTTP 401 response for GetBudget
 type GetBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12617,6 +12629,7 @@ type UpdateBudgetResponse200Headers struct {
 
 // UpdateBudgetResponse401Headers the declared response headers of an HTTP 401 response for UpdateBudget
 type UpdateBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12730,6 +12743,7 @@ func (r UpdateBudgetResponse) ContentType() string {
 
 // ClassifyResultResponse401Headers the declared response headers of an HTTP 401 response for ClassifyResult
 type ClassifyResultResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12820,6 +12834,7 @@ func (r ClassifyResultResponse) ContentType() string {
 
 // GetConfigStatusResponse401Headers the declared response headers of an HTTP 401 response for GetConfigStatus
 type GetConfigStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12894,6 +12909,7 @@ type ListConnectionsResponse200Headers struct {
 
 // ListConnectionsResponse401Headers the declared response headers of an HTTP 401 response for ListConnections
 type ListConnectionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12977,6 +12993,7 @@ type CreateConnectionResponse200Headers struct {
 
 // CreateConnectionResponse401Headers the declared response headers of an HTTP 401 response for CreateConnection
 type CreateConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13076,6 +13093,7 @@ func (r CreateConnectionResponse) ContentType() string {
 
 // DeleteConnectionResponse401Headers the declared response headers of an HTTP 401 response for DeleteConnection
 type DeleteConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13178,6 +13196,7 @@ type GetConnectionResponse200Headers struct {
 
 // GetConnectionResponse401Headers the declared response headers of an HTTP 401 response for GetConnection
 type GetConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13268,6 +13287,7 @@ type UpdateConnectionResponse200Headers struct {
 
 // UpdateConnectionResponse401Headers the declared response headers of an HTTP 401 response for UpdateConnection
 type UpdateConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13381,6 +13401,7 @@ func (r UpdateConnectionResponse) ContentType() string {
 
 // ExplainRequestResponse401Headers the declared response headers of an HTTP 401 response for ExplainRequest
 type ExplainRequestResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13490,6 +13511,7 @@ type GetGovernanceConfigResponse200Headers struct {
 
 // GetGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for GetGovernanceConfig
 type GetGovernanceConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13566,6 +13588,7 @@ type UpdateGovernanceConfigResponse200Headers struct {
 
 // UpdateGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for UpdateGovernanceConfig
 type UpdateGovernanceConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13670,6 +13693,7 @@ type ListGroupsResponse200Headers struct {
 
 // ListGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListGroups
 type ListGroupsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13753,6 +13777,7 @@ type CreateGroupResponse200Headers struct {
 
 // CreateGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateGroup
 type CreateGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13859,6 +13884,7 @@ func (r CreateGroupResponse) ContentType() string {
 
 // DeleteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteGroup
 type DeleteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13954,6 +13980,7 @@ type GetGroupResponse200Headers struct {
 
 // GetGroupResponse401Headers the declared response headers of an HTTP 401 response for GetGroup
 type GetGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14044,6 +14071,7 @@ type UpdateGroupResponse200Headers struct {
 
 // UpdateGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateGroup
 type UpdateGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14155,6 +14183,7 @@ type AddGroupMembersResponse200Headers struct {
 
 // AddGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddGroupMembers
 type AddGroupMembersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14261,6 +14290,7 @@ func (r AddGroupMembersResponse) ContentType() string {
 
 // RemoveGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveGroupMember
 type RemoveGroupMemberResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14344,6 +14374,7 @@ func (r RemoveGroupMemberResponse) ContentType() string {
 
 // ListRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ListRouteHealth
 type ListRouteHealthResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14420,6 +14451,7 @@ func (r ListRouteHealthResponse) ContentType() string {
 
 // ResetRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ResetRouteHealth
 type ResetRouteHealthResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14536,6 +14568,7 @@ type ListModelAccessResponse200Headers struct {
 
 // ListModelAccessResponse401Headers the declared response headers of an HTTP 401 response for ListModelAccess
 type ListModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14619,6 +14652,7 @@ type CreateModelAccessResponse200Headers struct {
 
 // CreateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for CreateModelAccess
 type CreateModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14725,6 +14759,7 @@ func (r CreateModelAccessResponse) ContentType() string {
 
 // DeleteModelAccessResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelAccess
 type DeleteModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14820,6 +14855,7 @@ type GetModelAccessResponse200Headers struct {
 
 // GetModelAccessResponse401Headers the declared response headers of an HTTP 401 response for GetModelAccess
 type GetModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14910,6 +14946,7 @@ type UpdateModelAccessResponse200Headers struct {
 
 // UpdateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelAccess
 type UpdateModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14926,8 +14963,6 @@ type UpdateModelAccessResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
-	// JSON409 the response for an HTTP 409 `application/json` response
-	JSON409 *Conflict
 	// JSON412 the response for an HTTP 412 `application/json` response
 	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
@@ -14965,11 +15000,6 @@ func (r UpdateModelAccessResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r UpdateModelAccessResponse) GetJSON404() *NotFound {
 	return r.JSON404
-}
-
-// GetJSON409 returns the response for an HTTP 409 `application/json` response
-func (r UpdateModelAccessResponse) GetJSON409() *Conflict {
-	return r.JSON409
 }
 
 // GetJSON412 returns the response for an HTTP 412 `application/json` response
@@ -15028,6 +15058,7 @@ type ListModelMappingsResponse200Headers struct {
 
 // ListModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListModelMappings
 type ListModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15111,6 +15142,7 @@ type CreateModelMappingResponse200Headers struct {
 
 // CreateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelMapping
 type CreateModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15217,6 +15249,7 @@ func (r CreateModelMappingResponse) ContentType() string {
 
 // ReorderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ReorderModelMappings
 type ReorderModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15320,6 +15353,7 @@ func (r ReorderModelMappingsResponse) ContentType() string {
 
 // DeleteModelMappingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelMapping
 type DeleteModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15415,6 +15449,7 @@ type GetModelMappingResponse200Headers struct {
 
 // GetModelMappingResponse401Headers the declared response headers of an HTTP 401 response for GetModelMapping
 type GetModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15505,6 +15540,7 @@ type UpdateModelMappingResponse200Headers struct {
 
 // UpdateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelMapping
 type UpdateModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15623,6 +15659,7 @@ type ListModelPricingResponse200Headers struct {
 
 // ListModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricing
 type ListModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15706,6 +15743,7 @@ type CreateModelPricingResponse200Headers struct {
 
 // CreateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelPricing
 type CreateModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15817,6 +15855,7 @@ type ListArchivedModelPricingResponse200Headers struct {
 
 // ListArchivedModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListArchivedModelPricing
 type ListArchivedModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15895,6 +15934,7 @@ func (r ListArchivedModelPricingResponse) ContentType() string {
 
 // ListModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingDefaults
 type ListModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15964,6 +16004,7 @@ func (r ListModelPricingDefaultsResponse) ContentType() string {
 
 // ListModelPricingHistoryResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingHistory
 type ListModelPricingHistoryResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16040,6 +16081,7 @@ func (r ListModelPricingHistoryResponse) ContentType() string {
 
 // ImportModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ImportModelPricingDefaults
 type ImportModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16154,6 +16196,7 @@ func (r ImportModelPricingDefaultsResponse) ContentType() string {
 
 // SyncModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for SyncModelPricingDefaults
 type SyncModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16259,6 +16302,7 @@ type GetModelPricingVersionResponse200Headers struct {
 
 // GetModelPricingVersionResponse401Headers the declared response headers of an HTTP 401 response for GetModelPricingVersion
 type GetModelPricingVersionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16344,6 +16388,7 @@ func (r GetModelPricingVersionResponse) ContentType() string {
 
 // DeleteModelPricingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelPricing
 type DeleteModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16439,6 +16484,7 @@ type UpdateModelPricingResponse200Headers struct {
 
 // UpdateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelPricing
 type UpdateModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16557,6 +16603,7 @@ type RestoreModelPricingResponse200Headers struct {
 
 // RestoreModelPricingResponse401Headers the declared response headers of an HTTP 401 response for RestoreModelPricing
 type RestoreModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16661,6 +16708,7 @@ type ListModelRouteGroupsResponse200Headers struct {
 
 // ListModelRouteGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListModelRouteGroups
 type ListModelRouteGroupsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16744,6 +16792,7 @@ type CreateModelRouteGroupResponse200Headers struct {
 
 // CreateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateModelRouteGroup
 type CreateModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16843,6 +16892,7 @@ func (r CreateModelRouteGroupResponse) ContentType() string {
 
 // DeleteModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelRouteGroup
 type DeleteModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16945,6 +16995,7 @@ type GetModelRouteGroupResponse200Headers struct {
 
 // GetModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for GetModelRouteGroup
 type GetModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17035,6 +17086,7 @@ type UpdateModelRouteGroupResponse200Headers struct {
 
 // UpdateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelRouteGroup
 type UpdateModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17153,6 +17205,7 @@ type AddModelRouteGroupMembersResponse200Headers struct {
 
 // AddModelRouteGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddModelRouteGroupMembers
 type AddModelRouteGroupMembersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17259,6 +17312,7 @@ func (r AddModelRouteGroupMembersResponse) ContentType() string {
 
 // RemoveModelRouteGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveModelRouteGroupMember
 type RemoveModelRouteGroupMemberResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17349,6 +17403,7 @@ func (r RemoveModelRouteGroupMemberResponse) ContentType() string {
 
 // GetProviderCatalogResponse401Headers the declared response headers of an HTTP 401 response for GetProviderCatalog
 type GetProviderCatalogResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17423,6 +17478,7 @@ type ListProvidersResponse200Headers struct {
 
 // ListProvidersResponse401Headers the declared response headers of an HTTP 401 response for ListProviders
 type ListProvidersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17506,6 +17562,7 @@ type CreateProviderResponse200Headers struct {
 
 // CreateProviderResponse401Headers the declared response headers of an HTTP 401 response for CreateProvider
 type CreateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17612,6 +17669,7 @@ func (r CreateProviderResponse) ContentType() string {
 
 // DeleteProviderResponse401Headers the declared response headers of an HTTP 401 response for DeleteProvider
 type DeleteProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17707,6 +17765,7 @@ type GetProviderResponse200Headers struct {
 
 // GetProviderResponse401Headers the declared response headers of an HTTP 401 response for GetProvider
 type GetProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17797,6 +17856,7 @@ type UpdateProviderResponse200Headers struct {
 
 // UpdateProviderResponse401Headers the declared response headers of an HTTP 401 response for UpdateProvider
 type UpdateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17915,6 +17975,7 @@ type ListProviderModelMappingsResponse200Headers struct {
 
 // ListProviderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListProviderModelMappings
 type ListProviderModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18000,6 +18061,7 @@ func (r ListProviderModelMappingsResponse) ContentType() string {
 
 // ProbeProviderResponse401Headers the declared response headers of an HTTP 401 response for ProbeProvider
 type ProbeProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18095,6 +18157,7 @@ type ListRateLimitsResponse200Headers struct {
 
 // ListRateLimitsResponse401Headers the declared response headers of an HTTP 401 response for ListRateLimits
 type ListRateLimitsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18178,6 +18241,7 @@ type CreateRateLimitResponse200Headers struct {
 
 // CreateRateLimitResponse401Headers the declared response headers of an HTTP 401 response for CreateRateLimit
 type CreateRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18284,6 +18348,7 @@ func (r CreateRateLimitResponse) ContentType() string {
 
 // ListRateLimitStatusResponse401Headers the declared response headers of an HTTP 401 response for ListRateLimitStatus
 type ListRateLimitStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18353,6 +18418,7 @@ func (r ListRateLimitStatusResponse) ContentType() string {
 
 // DeleteRateLimitResponse401Headers the declared response headers of an HTTP 401 response for DeleteRateLimit
 type DeleteRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18448,6 +18514,7 @@ type GetRateLimitResponse200Headers struct {
 
 // GetRateLimitResponse401Headers the declared response headers of an HTTP 401 response for GetRateLimit
 type GetRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18538,6 +18605,7 @@ type UpdateRateLimitResponse200Headers struct {
 
 // UpdateRateLimitResponse401Headers the declared response headers of an HTTP 401 response for UpdateRateLimit
 type UpdateRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18656,6 +18724,7 @@ type ListRoutesResponse200Headers struct {
 
 // ListRoutesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutes
 type ListRoutesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18734,6 +18803,7 @@ func (r ListRoutesResponse) ContentType() string {
 
 // CreateRouteResponse401Headers the declared response headers of an HTTP 401 response for CreateRoute
 type CreateRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18838,6 +18908,7 @@ func (r CreateRouteResponse) ContentType() string {
 
 // DeleteRouteResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoute
 type DeleteRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18921,6 +18992,7 @@ func (r DeleteRouteResponse) ContentType() string {
 
 // GetRouteResponse401Headers the declared response headers of an HTTP 401 response for GetRoute
 type GetRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19004,6 +19076,7 @@ func (r GetRouteResponse) ContentType() string {
 
 // DuplicateRouteResponse401Headers the declared response headers of an HTTP 401 response for DuplicateRoute
 type DuplicateRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19108,6 +19181,7 @@ func (r DuplicateRouteResponse) ContentType() string {
 
 // RenameRouteResponse401Headers the declared response headers of an HTTP 401 response for RenameRoute
 type RenameRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19217,6 +19291,7 @@ type ListRoutingPoliciesResponse200Headers struct {
 
 // ListRoutingPoliciesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingPolicies
 type ListRoutingPoliciesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19300,6 +19375,7 @@ type CreateRoutingPolicyResponse200Headers struct {
 
 // CreateRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for CreateRoutingPolicy
 type CreateRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19399,6 +19475,7 @@ func (r CreateRoutingPolicyResponse) ContentType() string {
 
 // DeleteRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoutingPolicy
 type DeleteRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19494,6 +19571,7 @@ type GetRoutingPolicyResponse200Headers struct {
 
 // GetRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for GetRoutingPolicy
 type GetRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19584,6 +19662,7 @@ type UpdateRoutingPolicyResponse200Headers struct {
 
 // UpdateRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for UpdateRoutingPolicy
 type UpdateRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19697,6 +19776,7 @@ func (r UpdateRoutingPolicyResponse) ContentType() string {
 
 // ListRoutingRulesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingRules
 type ListRoutingRulesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19785,6 +19865,7 @@ type CreateRoutingRuleResponse201Headers struct {
 
 // CreateRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for CreateRoutingRule
 type CreateRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19891,6 +19972,7 @@ func (r CreateRoutingRuleResponse) ContentType() string {
 
 // DeleteRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoutingRule
 type DeleteRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19979,6 +20061,7 @@ type GetRoutingRuleResponse200Headers struct {
 
 // GetRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for GetRoutingRule
 type GetRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20069,6 +20152,7 @@ type UpdateRoutingRuleResponse200Headers struct {
 
 // UpdateRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for UpdateRoutingRule
 type UpdateRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20180,6 +20264,7 @@ type ListUsersResponse200Headers struct {
 
 // ListUsersResponse401Headers the declared response headers of an HTTP 401 response for ListUsers
 type ListUsersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20263,6 +20348,7 @@ type CreateUserResponse200Headers struct {
 
 // CreateUserResponse401Headers the declared response headers of an HTTP 401 response for CreateUser
 type CreateUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20362,6 +20448,7 @@ func (r CreateUserResponse) ContentType() string {
 
 // DeleteUserResponse401Headers the declared response headers of an HTTP 401 response for DeleteUser
 type DeleteUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20464,6 +20551,7 @@ type GetUserResponse200Headers struct {
 
 // GetUserResponse401Headers the declared response headers of an HTTP 401 response for GetUser
 type GetUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20554,6 +20642,7 @@ type UpdateUserResponse200Headers struct {
 
 // UpdateUserResponse401Headers the declared response headers of an HTTP 401 response for UpdateUser
 type UpdateUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20667,6 +20756,7 @@ func (r UpdateUserResponse) ContentType() string {
 
 // EndUserSessionsResponse401Headers the declared response headers of an HTTP 401 response for EndUserSessions
 type EndUserSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20765,6 +20855,7 @@ type ListUserSessionsResponse200Headers struct {
 
 // ListUserSessionsResponse401Headers the declared response headers of an HTTP 401 response for ListUserSessions
 type ListUserSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20855,6 +20946,7 @@ type ListOwnApiKeysResponse200Headers struct {
 
 // ListOwnApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListOwnApiKeys
 type ListOwnApiKeysResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20933,6 +21025,7 @@ func (r ListOwnApiKeysResponse) ContentType() string {
 
 // CreateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for CreateOwnApiKey
 type CreateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21030,6 +21123,7 @@ func (r CreateOwnApiKeyResponse) ContentType() string {
 
 // RevokeOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RevokeOwnApiKey
 type RevokeOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21131,6 +21225,7 @@ type GetOwnApiKeyResponse200Headers struct {
 
 // GetOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetOwnApiKey
 type GetOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21221,6 +21316,7 @@ type UpdateOwnApiKeyResponse200Headers struct {
 
 // UpdateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateOwnApiKey
 type UpdateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21334,6 +21430,7 @@ func (r UpdateOwnApiKeyResponse) ContentType() string {
 
 // RotateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RotateOwnApiKey
 type RotateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21438,6 +21535,7 @@ func (r RotateOwnApiKeyResponse) ContentType() string {
 
 // ListOwnModelsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnModels
 type ListOwnModelsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21448,8 +21546,6 @@ type ListOwnModelsResponse struct {
 	JSON200 *OwnModels
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -21466,11 +21562,6 @@ func (r ListOwnModelsResponse) GetJSON200() *OwnModels {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r ListOwnModelsResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r ListOwnModelsResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
@@ -21514,6 +21605,7 @@ func (r ListOwnModelsResponse) ContentType() string {
 
 // ChangePasswordResponse401Headers the declared response headers of an HTTP 401 response for ChangePassword
 type ChangePasswordResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21536,8 +21628,6 @@ type ChangePasswordResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -21573,11 +21663,6 @@ func (r ChangePasswordResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ChangePasswordResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r ChangePasswordResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -21636,6 +21721,7 @@ type GetProfileResponse200Headers struct {
 
 // GetProfileResponse401Headers the declared response headers of an HTTP 401 response for GetProfile
 type GetProfileResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21648,8 +21734,6 @@ type GetProfileResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers200 the parsed response headers for an HTTP 200 response
@@ -21671,11 +21755,6 @@ func (r GetProfileResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r GetProfileResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r GetProfileResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -21719,6 +21798,7 @@ type UpdateProfileResponse200Headers struct {
 
 // UpdateProfileResponse401Headers the declared response headers of an HTTP 401 response for UpdateProfile
 type UpdateProfileResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21733,8 +21813,6 @@ type UpdateProfileResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON412 the response for an HTTP 412 `application/json` response
 	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
@@ -21767,11 +21845,6 @@ func (r UpdateProfileResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r UpdateProfileResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r UpdateProfileResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON412 returns the response for an HTTP 412 `application/json` response
@@ -21830,6 +21903,7 @@ type ListOwnSessionsResponse200Headers struct {
 
 // ListOwnSessionsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnSessions
 type ListOwnSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21908,6 +21982,7 @@ func (r ListOwnSessionsResponse) ContentType() string {
 
 // EndOwnSessionResponse401Headers the declared response headers of an HTTP 401 response for EndOwnSession
 type EndOwnSessionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21996,6 +22071,7 @@ type LoginResponse200Headers struct {
 
 // LoginResponse401Headers the declared response headers of an HTTP 401 response for Login
 type LoginResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22107,6 +22183,7 @@ type LogoutResponse200Headers struct {
 
 // LogoutResponse401Headers the declared response headers of an HTTP 401 response for Logout
 type LogoutResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22191,6 +22268,7 @@ func (r LogoutResponse) ContentType() string {
 
 // GetSessionResponse401Headers the declared response headers of an HTTP 401 response for GetSession
 type GetSessionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22201,8 +22279,6 @@ type GetSessionResponse struct {
 	JSON200 *CurrentSession
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -22217,11 +22293,6 @@ func (r GetSessionResponse) GetJSON200() *CurrentSession {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r GetSessionResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r GetSessionResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -24776,6 +24847,13 @@ func ParseListApiKeysResponse(rsp *http.Response) (*ListApiKeysResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListApiKeysResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -24864,6 +24942,13 @@ func ParseCreateApiKeyResponse(rsp *http.Response) (*CreateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -24948,6 +25033,13 @@ func ParseRevokeApiKeyResponse(rsp *http.Response) (*RevokeApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RevokeApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25032,6 +25124,13 @@ func ParseGetApiKeyResponse(rsp *http.Response) (*GetApiKeyResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25144,6 +25243,13 @@ func ParseUpdateApiKeyResponse(rsp *http.Response) (*UpdateApiKeyResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25239,6 +25345,13 @@ func ParseRotateApiKeyResponse(rsp *http.Response) (*RotateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25316,6 +25429,13 @@ func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListAuditEventsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25393,6 +25513,13 @@ func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListBudgetsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25498,6 +25625,13 @@ func ParseCreateBudgetResponse(rsp *http.Response) (*CreateBudgetResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25558,6 +25692,13 @@ func ParseListBudgetStatusResponse(rsp *http.Response) (*ListBudgetStatusRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListBudgetStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25639,6 +25780,13 @@ func ParseDeleteBudgetResponse(rsp *http.Response) (*DeleteBudgetResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25723,6 +25871,13 @@ func ParseGetBudgetResponse(rsp *http.Response) (*GetBudgetResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25835,6 +25990,13 @@ func ParseUpdateBudgetResponse(rsp *http.Response) (*UpdateBudgetResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25916,6 +26078,13 @@ func ParseClassifyResultResponse(rsp *http.Response) (*ClassifyResultResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ClassifyResultResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25976,6 +26145,13 @@ func ParseGetConfigStatusResponse(rsp *http.Response) (*GetConfigStatusResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetConfigStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26053,6 +26229,13 @@ func ParseListConnectionsResponse(rsp *http.Response) (*ListConnectionsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListConnectionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26151,6 +26334,13 @@ func ParseCreateConnectionResponse(rsp *http.Response) (*CreateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26239,6 +26429,13 @@ func ParseDeleteConnectionResponse(rsp *http.Response) (*DeleteConnectionRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26323,6 +26520,13 @@ func ParseGetConnectionResponse(rsp *http.Response) (*GetConnectionResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26435,6 +26639,13 @@ func ParseUpdateConnectionResponse(rsp *http.Response) (*UpdateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26530,6 +26741,13 @@ func ParseExplainRequestResponse(rsp *http.Response) (*ExplainRequestResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ExplainRequestResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26600,6 +26818,13 @@ func ParseGetGovernanceConfigResponse(rsp *http.Response) (*GetGovernanceConfigR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26698,6 +26923,13 @@ func ParseUpdateGovernanceConfigResponse(rsp *http.Response) (*UpdateGovernanceC
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26775,6 +27007,13 @@ func ParseListGroupsResponse(rsp *http.Response) (*ListGroupsResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListGroupsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26880,6 +27119,13 @@ func ParseCreateGroupResponse(rsp *http.Response) (*CreateGroupResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26961,6 +27207,13 @@ func ParseDeleteGroupResponse(rsp *http.Response) (*DeleteGroupResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27045,6 +27298,13 @@ func ParseGetGroupResponse(rsp *http.Response) (*GetGroupResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27150,6 +27410,13 @@ func ParseUpdateGroupResponse(rsp *http.Response) (*UpdateGroupResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27255,6 +27522,13 @@ func ParseAddGroupMembersResponse(rsp *http.Response) (*AddGroupMembersResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers AddGroupMembersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27329,6 +27603,13 @@ func ParseRemoveGroupMemberResponse(rsp *http.Response) (*RemoveGroupMemberRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveGroupMemberResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27396,6 +27677,13 @@ func ParseListRouteHealthResponse(rsp *http.Response) (*ListRouteHealthResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRouteHealthResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27498,6 +27786,13 @@ func ParseResetRouteHealthResponse(rsp *http.Response) (*ResetRouteHealthRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ResetRouteHealthResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27575,6 +27870,13 @@ func ParseListModelAccessResponse(rsp *http.Response) (*ListModelAccessResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27680,6 +27982,13 @@ func ParseCreateModelAccessResponse(rsp *http.Response) (*CreateModelAccessRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27761,6 +28070,13 @@ func ParseDeleteModelAccessResponse(rsp *http.Response) (*DeleteModelAccessRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27845,6 +28161,13 @@ func ParseGetModelAccessResponse(rsp *http.Response) (*GetModelAccessResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27907,13 +28230,6 @@ func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessRespo
 		}
 		response.JSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON409 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
 		var dest Stale
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -27957,6 +28273,13 @@ func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28034,6 +28357,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28139,6 +28469,13 @@ func ParseCreateModelMappingResponse(rsp *http.Response) (*CreateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28230,6 +28567,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ReorderModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28311,6 +28655,13 @@ func ParseDeleteModelMappingResponse(rsp *http.Response) (*DeleteModelMappingRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28395,6 +28746,13 @@ func ParseGetModelMappingResponse(rsp *http.Response) (*GetModelMappingResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28507,6 +28865,13 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28584,6 +28949,13 @@ func ParseListModelPricingResponse(rsp *http.Response) (*ListModelPricingRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28689,6 +29061,13 @@ func ParseCreateModelPricingResponse(rsp *http.Response) (*CreateModelPricingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28766,6 +29145,13 @@ func ParseListArchivedModelPricingResponse(rsp *http.Response) (*ListArchivedMod
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListArchivedModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28826,6 +29212,13 @@ func ParseListModelPricingDefaultsResponse(rsp *http.Response) (*ListModelPricin
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28893,6 +29286,13 @@ func ParseListModelPricingHistoryResponse(rsp *http.Response) (*ListModelPricing
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingHistoryResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28993,6 +29393,13 @@ func ParseImportModelPricingDefaultsResponse(rsp *http.Response) (*ImportModelPr
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ImportModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29079,6 +29486,13 @@ func ParseSyncModelPricingDefaultsResponse(rsp *http.Response) (*SyncModelPricin
 	switch {
 	case rsp.StatusCode == 401:
 		var headers SyncModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29163,6 +29577,13 @@ func ParseGetModelPricingVersionResponse(rsp *http.Response) (*GetModelPricingVe
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelPricingVersionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29244,6 +29665,13 @@ func ParseDeleteModelPricingResponse(rsp *http.Response) (*DeleteModelPricingRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29356,6 +29784,13 @@ func ParseUpdateModelPricingResponse(rsp *http.Response) (*UpdateModelPricingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29454,6 +29889,13 @@ func ParseRestoreModelPricingResponse(rsp *http.Response) (*RestoreModelPricingR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RestoreModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29531,6 +29973,13 @@ func ParseListModelRouteGroupsResponse(rsp *http.Response) (*ListModelRouteGroup
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelRouteGroupsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29629,6 +30078,13 @@ func ParseCreateModelRouteGroupResponse(rsp *http.Response) (*CreateModelRouteGr
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29717,6 +30173,13 @@ func ParseDeleteModelRouteGroupResponse(rsp *http.Response) (*DeleteModelRouteGr
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29801,6 +30264,13 @@ func ParseGetModelRouteGroupResponse(rsp *http.Response) (*GetModelRouteGroupRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29913,6 +30383,13 @@ func ParseUpdateModelRouteGroupResponse(rsp *http.Response) (*UpdateModelRouteGr
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30018,6 +30495,13 @@ func ParseAddModelRouteGroupMembersResponse(rsp *http.Response) (*AddModelRouteG
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers AddModelRouteGroupMembersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30099,6 +30583,13 @@ func ParseRemoveModelRouteGroupMemberResponse(rsp *http.Response) (*RemoveModelR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveModelRouteGroupMemberResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30159,6 +30650,13 @@ func ParseGetProviderCatalogResponse(rsp *http.Response) (*GetProviderCatalogRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetProviderCatalogResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30236,6 +30734,13 @@ func ParseListProvidersResponse(rsp *http.Response) (*ListProvidersResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProvidersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30341,6 +30846,13 @@ func ParseCreateProviderResponse(rsp *http.Response) (*CreateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30422,6 +30934,13 @@ func ParseDeleteProviderResponse(rsp *http.Response) (*DeleteProviderResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30506,6 +31025,13 @@ func ParseGetProviderResponse(rsp *http.Response) (*GetProviderResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30618,6 +31144,13 @@ func ParseUpdateProviderResponse(rsp *http.Response) (*UpdateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30702,6 +31235,13 @@ func ParseListProviderModelMappingsResponse(rsp *http.Response) (*ListProviderMo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProviderModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30783,6 +31323,13 @@ func ParseProbeProviderResponse(rsp *http.Response) (*ProbeProviderResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ProbeProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30860,6 +31407,13 @@ func ParseListRateLimitsResponse(rsp *http.Response) (*ListRateLimitsResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRateLimitsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30965,6 +31519,13 @@ func ParseCreateRateLimitResponse(rsp *http.Response) (*CreateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31025,6 +31586,13 @@ func ParseListRateLimitStatusResponse(rsp *http.Response) (*ListRateLimitStatusR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRateLimitStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31106,6 +31674,13 @@ func ParseDeleteRateLimitResponse(rsp *http.Response) (*DeleteRateLimitResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31190,6 +31765,13 @@ func ParseGetRateLimitResponse(rsp *http.Response) (*GetRateLimitResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31302,6 +31884,13 @@ func ParseUpdateRateLimitResponse(rsp *http.Response) (*UpdateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31379,6 +31968,13 @@ func ParseListRoutesResponse(rsp *http.Response) (*ListRoutesResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31474,6 +32070,13 @@ func ParseCreateRouteResponse(rsp *http.Response) (*CreateRouteResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31548,6 +32151,13 @@ func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31622,6 +32232,13 @@ func ParseGetRouteResponse(rsp *http.Response) (*GetRouteResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31717,6 +32334,13 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DuplicateRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31812,6 +32436,13 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RenameRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31889,6 +32520,13 @@ func ParseListRoutingPoliciesResponse(rsp *http.Response) (*ListRoutingPoliciesR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutingPoliciesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31987,6 +32625,13 @@ func ParseCreateRoutingPolicyResponse(rsp *http.Response) (*CreateRoutingPolicyR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32068,6 +32713,13 @@ func ParseDeleteRoutingPolicyResponse(rsp *http.Response) (*DeleteRoutingPolicyR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32152,6 +32804,13 @@ func ParseGetRoutingPolicyResponse(rsp *http.Response) (*GetRoutingPolicyRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32264,6 +32923,13 @@ func ParseUpdateRoutingPolicyResponse(rsp *http.Response) (*UpdateRoutingPolicyR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32338,6 +33004,13 @@ func ParseListRoutingRulesResponse(rsp *http.Response) (*ListRoutingRulesRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRoutingRulesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32443,6 +33116,13 @@ func ParseCreateRoutingRuleResponse(rsp *http.Response) (*CreateRoutingRuleRespo
 		response.Headers201 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32520,6 +33200,13 @@ func ParseDeleteRoutingRuleResponse(rsp *http.Response) (*DeleteRoutingRuleRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32604,6 +33291,13 @@ func ParseGetRoutingRuleResponse(rsp *http.Response) (*GetRoutingRuleResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32709,6 +33403,13 @@ func ParseUpdateRoutingRuleResponse(rsp *http.Response) (*UpdateRoutingRuleRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32786,6 +33487,13 @@ func ParseListUsersResponse(rsp *http.Response) (*ListUsersResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListUsersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32884,6 +33592,13 @@ func ParseCreateUserResponse(rsp *http.Response) (*CreateUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32972,6 +33687,13 @@ func ParseDeleteUserResponse(rsp *http.Response) (*DeleteUserResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33056,6 +33778,13 @@ func ParseGetUserResponse(rsp *http.Response) (*GetUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33168,6 +33897,13 @@ func ParseUpdateUserResponse(rsp *http.Response) (*UpdateUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33247,6 +33983,13 @@ func ParseEndUserSessionsResponse(rsp *http.Response) (*EndUserSessionsResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers EndUserSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33331,6 +34074,13 @@ func ParseListUserSessionsResponse(rsp *http.Response) (*ListUserSessionsRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListUserSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33408,6 +34158,13 @@ func ParseListOwnApiKeysResponse(rsp *http.Response) (*ListOwnApiKeysResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListOwnApiKeysResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33496,6 +34253,13 @@ func ParseCreateOwnApiKeyResponse(rsp *http.Response) (*CreateOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33580,6 +34344,13 @@ func ParseRevokeOwnApiKeyResponse(rsp *http.Response) (*RevokeOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RevokeOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33664,6 +34435,13 @@ func ParseGetOwnApiKeyResponse(rsp *http.Response) (*GetOwnApiKeyResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33776,6 +34554,13 @@ func ParseUpdateOwnApiKeyResponse(rsp *http.Response) (*UpdateOwnApiKeyResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33871,6 +34656,13 @@ func ParseRotateOwnApiKeyResponse(rsp *http.Response) (*RotateOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33912,13 +34704,6 @@ func ParseListOwnModelsResponse(rsp *http.Response) (*ListOwnModelsResponse, err
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
 		var dest Conflict
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -33938,6 +34723,13 @@ func ParseListOwnModelsResponse(rsp *http.Response) (*ListOwnModelsResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListOwnModelsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33996,13 +34788,6 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34036,6 +34821,13 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ChangePasswordResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34094,13 +34886,6 @@ func ParseGetProfileResponse(rsp *http.Response) (*GetProfileResponse, error) {
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34123,6 +34908,13 @@ func ParseGetProfileResponse(rsp *http.Response) (*GetProfileResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProfileResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34178,13 +34970,6 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
 		var dest Stale
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34228,6 +35013,13 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProfileResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34305,6 +35097,13 @@ func ParseListOwnSessionsResponse(rsp *http.Response) (*ListOwnSessionsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListOwnSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34379,6 +35178,13 @@ func ParseEndOwnSessionResponse(rsp *http.Response) (*EndOwnSessionResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers EndOwnSessionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34477,6 +35283,13 @@ func ParseLoginResponse(rsp *http.Response) (*LoginResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers LoginResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34567,6 +35380,13 @@ func ParseLogoutResponse(rsp *http.Response) (*LogoutResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers LogoutResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34608,13 +35428,6 @@ func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34627,6 +35440,13 @@ func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetSessionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

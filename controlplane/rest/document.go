@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,11 +80,24 @@ func echoRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
+// pathParam is a part of the path as it is meant. The router leaves the escapes of a path
+// that could be written otherwise.
+func pathParam(c echo.Context, name string) string {
+	value := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return value
+	}
+	if meant, err := url.PathUnescape(value); err == nil {
+		return meant
+	}
+	return value
+}
+
 // checkParams refuses a parameter that the generated code could not read, in our
 // own words.
 func (op operation) checkParams(c echo.Context) error {
 	for _, p := range op.params {
-		value := c.Param(p.Name)
+		value := pathParam(c, p.Name)
 		if p.In == openapi3.ParameterInQuery {
 			value = c.QueryParam(p.Name)
 			if p.Required && value == "" {
@@ -106,6 +120,8 @@ func (op operation) checkParams(c echo.Context) error {
 			if value != "true" && value != "false" {
 				return tenant.Invalid(p.Name, "%s: invalid value, expected true or false", p.Name)
 			}
+		case p.In != openapi3.ParameterInHeader && !storableText(value):
+			return tenant.Invalid(p.Name, "%s: invalid text: not UTF-8, or with the character U+0000", p.Name)
 		}
 	}
 	return nil

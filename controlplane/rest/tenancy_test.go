@@ -20,14 +20,14 @@ type described struct {
 
 // fill puts an id into the path. A route's id is its name.
 func (d described) fill(id string) string {
-	if !strings.Contains(d.path, "{id}") {
+	if !strings.Contains(d.path, "{id}") && !strings.Contains(d.path, "{provider_id}") {
 		path := strings.ReplaceAll(d.path, "{alias}", id)
 		if path == rulesPath {
 			path += "?policy_id=" + id
 		}
 		return path
 	}
-	return strings.NewReplacer("{id}", id, "{alias}", "theirs", "{user_id}", uuid.Nil.String()).Replace(d.path)
+	return strings.NewReplacer("{id}", id, "{provider_id}", id, "{alias}", "theirs", "{user_id}", uuid.Nil.String()).Replace(d.path)
 }
 
 func operations(t *testing.T) (list []described) {
@@ -114,6 +114,7 @@ func (f foreign) idFor(path string) string {
 // bodies by operation, where one is needed; %s is an id of another organization.
 var matrixBodies = map[string]string{
 	"updateProvider":            `{}`,
+	"resetRouteHealth":          `{"upstream_model":"m"}`,
 	"createRoute":               `{"model_alias":"x","targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
 	"renameRoute":               `{"model_alias":"x"}`,
 	"duplicateRoute":            `{"model_alias":"x"}`,
@@ -168,7 +169,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 		switch op.id {
 		case "listRoutingRules", "createRoutingRule":
 			id = theirs["routing-policies"]
-		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute":
+		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute", "resetRouteHealth":
 			id = theirs["providers"]
 		case "createModelAccess":
 			id = theirs["model-route-groups"]
