@@ -559,21 +559,23 @@ type ClientInterface interface {
 
 	// ReorderModelMappingsWithBody Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReorderModelMappingsWithBody(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReorderModelMappings Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappings(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReorderModelMappings(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteModelMapping Delete a model mapping
 	//
@@ -959,12 +961,14 @@ type ClientInterface interface {
 	// DeleteRoute Delete a route
 	//
 	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-	// access policies that name the route keep it, and are listed.
+	// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-	DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteRoute(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRoute Read a route
+	//
+	// Its `ETag` changes with every target that is added, changed or removed.
 	//
 	// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
 	GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -996,7 +1000,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenameRouteWithBody(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RenameRoute Give a route another name
 	//
@@ -1007,7 +1011,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoutingPolicies List the routing policies
 	//
@@ -2397,13 +2401,14 @@ func (c *Client) CreateModelMapping(ctx context.Context, params *CreateModelMapp
 
 // ReorderModelMappingsWithBody Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReorderModelMappingsRequestWithBody(c.Server, contentType, body)
+func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReorderModelMappingsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2416,13 +2421,14 @@ func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, contentType s
 
 // ReorderModelMappings Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *Client) ReorderModelMappings(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReorderModelMappingsRequest(c.Server, body)
+func (c *Client) ReorderModelMappings(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReorderModelMappingsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3307,11 +3313,11 @@ func (c *Client) CreateRoute(ctx context.Context, params *CreateRouteParams, bod
 // DeleteRoute Delete a route
 //
 // Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-// access policies that name the route keep it, and are listed.
+// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteRouteRequest(c.Server, alias)
+func (c *Client) DeleteRoute(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRouteRequest(c.Server, alias, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3323,6 +3329,8 @@ func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...Req
 }
 
 // GetRoute Read a route
+//
+// Its `ETag` changes with every target that is added, changed or removed.
 //
 // Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
 func (c *Client) GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3384,8 +3392,8 @@ func (c *Client) DuplicateRoute(ctx context.Context, alias Alias, params *Duplic
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenameRouteRequestWithBody(c.Server, alias, contentType, body)
+func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequestWithBody(c.Server, alias, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3405,8 +3413,8 @@ func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentTy
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *Client) RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenameRouteRequest(c.Server, alias, body)
+func (c *Client) RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequest(c.Server, alias, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6260,18 +6268,18 @@ func NewCreateModelMappingRequestWithBody(server string, params *CreateModelMapp
 }
 
 // NewReorderModelMappingsRequest calls the generic ReorderModelMappings builder with application/json body
-func NewReorderModelMappingsRequest(server string, body ReorderModelMappingsJSONRequestBody) (*http.Request, error) {
+func NewReorderModelMappingsRequest(server string, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewReorderModelMappingsRequestWithBody(server, "application/json", bodyReader)
+	return NewReorderModelMappingsRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewReorderModelMappingsRequestWithBody constructs an http.Request for the ReorderModelMappings method, with any body, and a specified content type
-func NewReorderModelMappingsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewReorderModelMappingsRequestWithBody(server string, params *ReorderModelMappingsParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -6295,6 +6303,21 @@ func NewReorderModelMappingsRequestWithBody(server string, contentType string, b
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -6697,6 +6720,30 @@ func NewListModelPricingHistoryRequest(server string, params *ListModelPricingHi
 		if params.ModelProvider != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model_provider", *params.ModelProvider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -8237,7 +8284,7 @@ func NewCreateRouteRequestWithBody(server string, params *CreateRouteParams, con
 }
 
 // NewDeleteRouteRequest constructs an http.Request for the DeleteRoute method
-func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
+func NewDeleteRouteRequest(server string, alias Alias, params *DeleteRouteParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8265,6 +8312,21 @@ func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -8361,24 +8423,35 @@ func NewDuplicateRouteRequestWithBody(server string, alias Alias, params *Duplic
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
 	}
 
 	return req, nil
 }
 
 // NewRenameRouteRequest calls the generic RenameRoute builder with application/json body
-func NewRenameRouteRequest(server string, alias Alias, body RenameRouteJSONRequestBody) (*http.Request, error) {
+func NewRenameRouteRequest(server string, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRenameRouteRequestWithBody(server, alias, "application/json", bodyReader)
+	return NewRenameRouteRequestWithBody(server, alias, params, "application/json", bodyReader)
 }
 
 // NewRenameRouteRequestWithBody constructs an http.Request for the RenameRoute method, with any body, and a specified content type
-func NewRenameRouteRequestWithBody(server string, alias Alias, contentType string, body io.Reader) (*http.Request, error) {
+func NewRenameRouteRequestWithBody(server string, alias Alias, params *RenameRouteParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8409,6 +8482,21 @@ func NewRenameRouteRequestWithBody(server string, alias Alias, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -8713,6 +8801,30 @@ func NewListRoutingRulesRequest(server string, params *ListRoutingRulesParams) (
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if encoded := queryValues.Encode(); encoded != "" {
@@ -10592,21 +10704,23 @@ type ClientWithResponsesInterface interface {
 
 	// ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
+	ReorderModelMappingsWithBodyWithResponse(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
 
 	// ReorderModelMappingsWithResponse Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithResponse(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
+	ReorderModelMappingsWithResponse(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
 
 	// DeleteModelMappingWithResponse Delete a model mapping
 	//
@@ -11042,14 +11156,16 @@ type ClientWithResponsesInterface interface {
 	// DeleteRouteWithResponse Delete a route
 	//
 	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-	// access policies that name the route keep it, and are listed.
+	// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-	DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
+	DeleteRouteWithResponse(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
 
 	// GetRouteWithResponse Read a route
+	//
+	// Its `ETag` changes with every target that is added, changed or removed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11083,7 +11199,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// RenameRouteWithResponse Give a route another name
 	//
@@ -11094,7 +11210,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+	RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// ListRoutingPoliciesWithResponse List the routing policies
 	//
@@ -15269,6 +15385,8 @@ type ReorderModelMappingsResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -15305,6 +15423,11 @@ func (r ReorderModelMappingsResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r ReorderModelMappingsResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r ReorderModelMappingsResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -16002,6 +16125,11 @@ func (r ListModelPricingDefaultsResponse) ContentType() string {
 	return ""
 }
 
+// ListModelPricingHistoryResponse200Headers the declared response headers of an HTTP 200 response for ListModelPricingHistory
+type ListModelPricingHistoryResponse200Headers struct {
+	Link *string
+}
+
 // ListModelPricingHistoryResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingHistory
 type ListModelPricingHistoryResponse401Headers struct {
 	SetCookie       *string
@@ -16021,6 +16149,8 @@ type ListModelPricingHistoryResponse struct {
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelPricingHistoryResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListModelPricingHistoryResponse401Headers
 }
@@ -18801,6 +18931,11 @@ func (r ListRoutesResponse) ContentType() string {
 	return ""
 }
 
+// CreateRouteResponse200Headers the declared response headers of an HTTP 200 response for CreateRoute
+type CreateRouteResponse200Headers struct {
+	ETag string
+}
+
 // CreateRouteResponse401Headers the declared response headers of an HTTP 401 response for CreateRoute
 type CreateRouteResponse401Headers struct {
 	SetCookie       *string
@@ -18828,6 +18963,8 @@ type CreateRouteResponse struct {
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateRouteResponse401Headers
 }
@@ -18925,6 +19062,8 @@ type DeleteRouteResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -18954,6 +19093,11 @@ func (r DeleteRouteResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteRouteResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -18990,6 +19134,11 @@ func (r DeleteRouteResponse) ContentType() string {
 	return ""
 }
 
+// GetRouteResponse200Headers the declared response headers of an HTTP 200 response for GetRoute
+type GetRouteResponse200Headers struct {
+	ETag string
+}
+
 // GetRouteResponse401Headers the declared response headers of an HTTP 401 response for GetRoute
 type GetRouteResponse401Headers struct {
 	SetCookie       *string
@@ -19011,6 +19160,8 @@ type GetRouteResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetRouteResponse401Headers
 }
@@ -19074,6 +19225,11 @@ func (r GetRouteResponse) ContentType() string {
 	return ""
 }
 
+// DuplicateRouteResponse200Headers the declared response headers of an HTTP 200 response for DuplicateRoute
+type DuplicateRouteResponse200Headers struct {
+	ETag string
+}
+
 // DuplicateRouteResponse401Headers the declared response headers of an HTTP 401 response for DuplicateRoute
 type DuplicateRouteResponse401Headers struct {
 	SetCookie       *string
@@ -19095,12 +19251,16 @@ type DuplicateRouteResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DuplicateRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DuplicateRouteResponse401Headers
 }
@@ -19133,6 +19293,11 @@ func (r DuplicateRouteResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r DuplicateRouteResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DuplicateRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -19179,6 +19344,11 @@ func (r DuplicateRouteResponse) ContentType() string {
 	return ""
 }
 
+// RenameRouteResponse200Headers the declared response headers of an HTTP 200 response for RenameRoute
+type RenameRouteResponse200Headers struct {
+	ETag string
+}
+
 // RenameRouteResponse401Headers the declared response headers of an HTTP 401 response for RenameRoute
 type RenameRouteResponse401Headers struct {
 	SetCookie       *string
@@ -19200,12 +19370,16 @@ type RenameRouteResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RenameRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *RenameRouteResponse401Headers
 }
@@ -19238,6 +19412,11 @@ func (r RenameRouteResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r RenameRouteResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RenameRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -19774,6 +19953,11 @@ func (r UpdateRoutingPolicyResponse) ContentType() string {
 	return ""
 }
 
+// ListRoutingRulesResponse200Headers the declared response headers of an HTTP 200 response for ListRoutingRules
+type ListRoutingRulesResponse200Headers struct {
+	Link *string
+}
+
 // ListRoutingRulesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingRules
 type ListRoutingRulesResponse401Headers struct {
 	SetCookie       *string
@@ -19795,6 +19979,8 @@ type ListRoutingRulesResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRoutingRulesResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListRoutingRulesResponse401Headers
 }
@@ -23262,13 +23448,14 @@ func (c *ClientWithResponses) CreateModelMappingWithResponse(ctx context.Context
 
 // ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
-	rsp, err := c.ReorderModelMappingsWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
+	rsp, err := c.ReorderModelMappingsWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -23277,13 +23464,14 @@ func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx conte
 
 // ReorderModelMappingsWithResponse Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
-	rsp, err := c.ReorderModelMappings(ctx, body, reqEditors...)
+func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
+	rsp, err := c.ReorderModelMappings(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24018,13 +24206,13 @@ func (c *ClientWithResponses) CreateRouteWithResponse(ctx context.Context, param
 // DeleteRouteWithResponse Delete a route
 //
 // Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-// access policies that name the route keep it, and are listed.
+// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
-	rsp, err := c.DeleteRoute(ctx, alias, reqEditors...)
+func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
+	rsp, err := c.DeleteRoute(ctx, alias, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24032,6 +24220,8 @@ func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias
 }
 
 // GetRouteWithResponse Read a route
+//
+// Its `ETag` changes with every target that is added, changed or removed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24083,8 +24273,8 @@ func (c *ClientWithResponses) DuplicateRouteWithResponse(ctx context.Context, al
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
-	rsp, err := c.RenameRouteWithBody(ctx, alias, contentType, body, reqEditors...)
+func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRouteWithBody(ctx, alias, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24100,8 +24290,8 @@ func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Contex
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
-	rsp, err := c.RenameRoute(ctx, alias, body, reqEditors...)
+func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRoute(ctx, alias, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -28541,6 +28731,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -29284,6 +29481,16 @@ func ParseListModelPricingHistoryResponse(rsp *http.Response) (*ListModelPricing
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelPricingHistoryResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingHistoryResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
@@ -32068,6 +32275,16 @@ func ParseCreateRouteResponse(rsp *http.Response) (*CreateRouteResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRouteResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
@@ -32138,6 +32355,13 @@ func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) 
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
@@ -32230,6 +32454,16 @@ func ParseGetRouteResponse(rsp *http.Response) (*GetRouteResponse, error) {
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRouteResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
@@ -32308,6 +32542,13 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32332,6 +32573,16 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers DuplicateRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers DuplicateRouteResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
@@ -32410,6 +32661,13 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32434,6 +32692,16 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers RenameRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RenameRouteResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
@@ -33002,6 +33270,16 @@ func ParseListRoutingRulesResponse(rsp *http.Response) (*ListRoutingRulesRespons
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRoutingRulesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutingRulesResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {

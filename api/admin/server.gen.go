@@ -136,7 +136,7 @@ type ServerInterface interface {
 	CreateModelMapping(ctx echo.Context, params CreateModelMappingParams) error
 	// ReorderModelMappings Set the priority of several model mappings
 	// (PUT /api/llm-gateway/admin/model-mappings/reorder)
-	ReorderModelMappings(ctx echo.Context) error
+	ReorderModelMappings(ctx echo.Context, params ReorderModelMappingsParams) error
 	// DeleteModelMapping Delete a model mapping
 	// (DELETE /api/llm-gateway/admin/model-mappings/{id})
 	DeleteModelMapping(ctx echo.Context, id Id, params DeleteModelMappingParams) error
@@ -250,7 +250,7 @@ type ServerInterface interface {
 	CreateRoute(ctx echo.Context, params CreateRouteParams) error
 	// DeleteRoute Delete a route
 	// (DELETE /api/llm-gateway/admin/routes/{alias})
-	DeleteRoute(ctx echo.Context, alias Alias) error
+	DeleteRoute(ctx echo.Context, alias Alias, params DeleteRouteParams) error
 	// GetRoute Read a route
 	// (GET /api/llm-gateway/admin/routes/{alias})
 	GetRoute(ctx echo.Context, alias Alias) error
@@ -259,7 +259,7 @@ type ServerInterface interface {
 	DuplicateRoute(ctx echo.Context, alias Alias, params DuplicateRouteParams) error
 	// RenameRoute Give a route another name
 	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
-	RenameRoute(ctx echo.Context, alias Alias) error
+	RenameRoute(ctx echo.Context, alias Alias, params RenameRouteParams) error
 	// ListRoutingPolicies List the routing policies
 	// (GET /api/llm-gateway/admin/routing-policies)
 	ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error
@@ -1395,8 +1395,28 @@ func (w *ServerInterfaceWrapper) CreateModelMapping(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) ReorderModelMappings(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReorderModelMappingsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ReorderModelMappings(ctx)
+	err = w.Handler.ReorderModelMappings(ctx, params)
 	return err
 }
 
@@ -1594,6 +1614,20 @@ func (w *ServerInterfaceWrapper) ListModelPricingHistory(ctx echo.Context) error
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "model_provider", ctx.QueryParams(), &params.ModelProvider, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model_provider: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -2426,8 +2460,28 @@ func (w *ServerInterfaceWrapper) DeleteRoute(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.DeleteRoute(ctx, alias)
+	err = w.Handler.DeleteRoute(ctx, alias, params)
 	return err
 }
 
@@ -2477,6 +2531,21 @@ func (w *ServerInterfaceWrapper) DuplicateRoute(ctx echo.Context) error {
 
 		params.IdempotencyKey = &IdempotencyKey
 	}
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.DuplicateRoute(ctx, alias, params)
@@ -2494,8 +2563,28 @@ func (w *ServerInterfaceWrapper) RenameRoute(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RenameRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.RenameRoute(ctx, alias)
+	err = w.Handler.RenameRoute(ctx, alias, params)
 	return err
 }
 
@@ -2652,6 +2741,20 @@ func (w *ServerInterfaceWrapper) ListRoutingRules(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, true, "policy_id", ctx.QueryParams(), &params.PolicyId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter policy_id: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -8152,7 +8255,8 @@ func (response CreateModelMapping500JSONResponse) VisitCreateModelMappingRespons
 }
 
 type ReorderModelMappingsRequestObject struct {
-	Body *ReorderModelMappingsJSONRequestBody
+	Params ReorderModelMappingsParams
+	Body   *ReorderModelMappingsJSONRequestBody
 }
 
 type ReorderModelMappingsResponseObject interface {
@@ -8234,6 +8338,20 @@ func (response ReorderModelMappings404JSONResponse) VisitReorderModelMappingsRes
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReorderModelMappings412JSONResponse struct{ StaleJSONResponse }
+
+func (response ReorderModelMappings412JSONResponse) VisitReorderModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -9077,15 +9195,25 @@ type ListModelPricingHistoryResponseObject interface {
 	VisitListModelPricingHistoryResponse(w http.ResponseWriter) error
 }
 
-type ListModelPricingHistory200JSONResponse []ModelPricing
+type ListModelPricingHistory200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelPricingHistory200JSONResponse struct {
+	Body    []ModelPricing
+	Headers ListModelPricingHistory200ResponseHeaders
+}
 
 func (response ListModelPricingHistory200JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12538,15 +12666,23 @@ type CreateRouteResponseObject interface {
 	VisitCreateRouteResponse(w http.ResponseWriter) error
 }
 
-type CreateRoute200JSONResponse Route
+type CreateRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRoute200JSONResponse struct {
+	Body    Route
+	Headers CreateRoute200ResponseHeaders
+}
 
 func (response CreateRoute200JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12671,7 +12807,8 @@ func (response CreateRoute500JSONResponse) VisitCreateRouteResponse(w http.Respo
 }
 
 type DeleteRouteRequestObject struct {
-	Alias Alias `json:"alias"`
+	Alias  Alias `json:"alias"`
+	Params DeleteRouteParams
 }
 
 type DeleteRouteResponseObject interface {
@@ -12754,6 +12891,20 @@ func (response DeleteRoute404JSONResponse) VisitDeleteRouteResponse(w http.Respo
 	return err
 }
 
+type DeleteRoute412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRoute412JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteRoute500JSONResponse struct{ InternalJSONResponse }
 
 func (response DeleteRoute500JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
@@ -12776,15 +12927,23 @@ type GetRouteResponseObject interface {
 	VisitGetRouteResponse(w http.ResponseWriter) error
 }
 
-type GetRoute200JSONResponse Route
+type GetRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRoute200JSONResponse struct {
+	Body    Route
+	Headers GetRoute200ResponseHeaders
+}
 
 func (response GetRoute200JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12876,15 +13035,23 @@ type DuplicateRouteResponseObject interface {
 	VisitDuplicateRouteResponse(w http.ResponseWriter) error
 }
 
-type DuplicateRoute200JSONResponse Route
+type DuplicateRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type DuplicateRoute200JSONResponse struct {
+	Body    Route
+	Headers DuplicateRoute200ResponseHeaders
+}
 
 func (response DuplicateRoute200JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12966,6 +13133,20 @@ func (response DuplicateRoute409JSONResponse) VisitDuplicateRouteResponse(w http
 	return err
 }
 
+type DuplicateRoute412JSONResponse struct{ StaleJSONResponse }
+
+func (response DuplicateRoute412JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DuplicateRoute413JSONResponse struct{ TooLargeJSONResponse }
 
 func (response DuplicateRoute413JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
@@ -13009,23 +13190,32 @@ func (response DuplicateRoute500JSONResponse) VisitDuplicateRouteResponse(w http
 }
 
 type RenameRouteRequestObject struct {
-	Alias Alias `json:"alias"`
-	Body  *RenameRouteJSONRequestBody
+	Alias  Alias `json:"alias"`
+	Params RenameRouteParams
+	Body   *RenameRouteJSONRequestBody
 }
 
 type RenameRouteResponseObject interface {
 	VisitRenameRouteResponse(w http.ResponseWriter) error
 }
 
-type RenameRoute200JSONResponse RouteRenamed
+type RenameRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type RenameRoute200JSONResponse struct {
+	Body    RouteRenamed
+	Headers RenameRoute200ResponseHeaders
+}
 
 func (response RenameRoute200JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -13103,6 +13293,20 @@ func (response RenameRoute409JSONResponse) VisitRenameRouteResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute412JSONResponse struct{ StaleJSONResponse }
+
+func (response RenameRoute412JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -13769,15 +13973,25 @@ type ListRoutingRulesResponseObject interface {
 	VisitListRoutingRulesResponse(w http.ResponseWriter) error
 }
 
-type ListRoutingRules200JSONResponse RoutingRuleList
+type ListRoutingRules200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRoutingRules200JSONResponse struct {
+	Body    RoutingRuleList
+	Headers ListRoutingRules200ResponseHeaders
+}
 
 func (response ListRoutingRules200JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -18670,8 +18884,10 @@ func (sh *strictHandler) CreateModelMapping(ctx echo.Context, params CreateModel
 }
 
 // ReorderModelMappings operation middleware
-func (sh *strictHandler) ReorderModelMappings(ctx echo.Context) error {
+func (sh *strictHandler) ReorderModelMappings(ctx echo.Context, params ReorderModelMappingsParams) error {
 	var request ReorderModelMappingsRequestObject
+
+	request.Params = params
 
 	var body ReorderModelMappingsJSONRequestBody
 	var err error
@@ -19926,10 +20142,11 @@ func (sh *strictHandler) CreateRoute(ctx echo.Context, params CreateRouteParams)
 }
 
 // DeleteRoute operation middleware
-func (sh *strictHandler) DeleteRoute(ctx echo.Context, alias Alias) error {
+func (sh *strictHandler) DeleteRoute(ctx echo.Context, alias Alias, params DeleteRouteParams) error {
 	var request DeleteRouteRequestObject
 
 	request.Alias = alias
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.DeleteRoute(ctx.Request().Context(), request.(DeleteRouteRequestObject))
@@ -20025,10 +20242,11 @@ func (sh *strictHandler) DuplicateRoute(ctx echo.Context, alias Alias, params Du
 }
 
 // RenameRoute operation middleware
-func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias) error {
+func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias, params RenameRouteParams) error {
 	var request RenameRouteRequestObject
 
 	request.Alias = alias
+	request.Params = params
 
 	var body RenameRouteJSONRequestBody
 	var err error

@@ -161,8 +161,9 @@ var recipes = map[string]func(*testing.T, *ground) offer{
 	"createModelMapping": func(_ *testing.T, g *ground) offer {
 		return offer{body: g.mapped(uuid.NewString())}
 	},
-	"reorderModelMappings": func(_ *testing.T, g *ground) offer {
-		return offer{body: fields{"entries": []any{fields{"id": g.has["model-mappings"], "priority": 1}}}}
+	"reorderModelMappings": func(t *testing.T, g *ground) offer {
+		id := g.made(t, mappingsPath, g.mapped(uuid.NewString()))
+		return offer{body: fields{"entries": []any{fields{"id": id, "priority": 1}}}}
 	},
 	"updateModelMapping": sends(fields{"priority": 3}),
 	"deleteModelMapping": func(t *testing.T, g *ground) offer {

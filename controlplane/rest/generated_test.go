@@ -90,7 +90,7 @@ func (g *generator) send(t *testing.T, c contractOperation) int {
 	if c.body {
 		schema := c.RequestBody.Value.Content["application/json"].Schema
 		value := g.value(schema, "")
-		if c.id != "renameRoute" && c.id != "duplicateRoute" && !g.oneIn(3) { // one that is known to be taken, or nearly
+		if !slices.Contains(standing, c.id) && !g.oneIn(3) { // one that is known to be taken, or nearly
 			o, _ := g.offered(t, c.described)
 			value = g.with(o.body, schema.Value)
 			if path = o.path; g.oneIn(20) {
@@ -119,6 +119,9 @@ func (g *generator) send(t *testing.T, c contractOperation) int {
 	}
 	return r.status
 }
+
+// standing are operations whose recipe needs a provider, which may be deleted meanwhile.
+var standing = []string{"renameRoute", "duplicateRoute", "reorderModelMappings"}
 
 // oddText is text that something may stumble over.
 var oddText = []string{"", " ", "\t\n", "a\u0301\u0301", "\u202eevil", "😀", "\ufffd", "null", "-1", "../..", "a/b", "%00", "%", "*", "a*b", "'; --", `"\`,

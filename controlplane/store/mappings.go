@@ -284,6 +284,9 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		for i, e := range entries {
 			ids[i], priorities[i] = e.ID, e.Priority
 		}
+		if err := c.seenOrder(ctx, ids); err != nil {
+			return err
+		}
 		actor := c.by.Actor()
 		found, err := collect(ctx, c, pgx.RowTo[uuid.UUID], `
 			UPDATE model_mappings m SET priority = e.priority, updated_at = now(), last_modified_at = now(),
@@ -299,6 +302,33 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		c.changedMany(nil)
 		return nil
 	})
+}
+
+// seenOrder refuses a new order of targets that are not as the caller saw them, if they said
+// how: by the ETag of the route that has them all.
+func (c *change) seenOrder(ctx context.Context, ids []uuid.UUID) error {
+	if c.by.IfMatch == "" {
+		return nil
+	}
+	rows, err := collect(ctx, c, scanMapping, selectMapping+` WHERE m.id = ANY ($1)`, ids)
+	if err != nil {
+		return err
+	}
+	found := make([]uuid.UUID, len(rows))
+	for i, m := range rows {
+		found[i] = m.ID
+		if !m.OfRoute() || m.Alias != rows[0].Alias {
+			return tenant.NotOneRoute()
+		}
+	}
+	if missing, ok := firstMissing(ids, found); ok {
+		return tenant.MappingNotFound(missing)
+	}
+	if len(rows) == 0 { // nothing is to be ordered
+		return tenant.NotOneRoute()
+	}
+	_, err = seenRoute(ctx, c, rows[0].Alias)
+	return err
 }
 
 func firstMissing(want, have []uuid.UUID) (uuid.UUID, bool) {
