@@ -536,7 +536,7 @@ type ClientInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -550,7 +550,7 @@ type ClientInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1021,7 +1021,7 @@ type ClientInterface interface {
 	// CreateRoutingPolicyWithBody Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1031,7 +1031,7 @@ type ClientInterface interface {
 	// CreateRoutingPolicy Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2358,7 +2358,7 @@ func (c *Client) ListModelMappings(ctx context.Context, params *ListModelMapping
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2382,7 +2382,7 @@ func (c *Client) CreateModelMappingWithBody(ctx context.Context, params *CreateM
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3443,7 +3443,7 @@ func (c *Client) ListRoutingPolicies(ctx context.Context, params *ListRoutingPol
 // CreateRoutingPolicyWithBody Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes any type of body and a specified content type.
 //
@@ -3463,7 +3463,7 @@ func (c *Client) CreateRoutingPolicyWithBody(ctx context.Context, params *Create
 // CreateRoutingPolicy Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10681,7 +10681,7 @@ type ClientWithResponsesInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10695,7 +10695,7 @@ type ClientWithResponsesInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11222,7 +11222,7 @@ type ClientWithResponsesInterface interface {
 	// CreateRoutingPolicyWithBodyWithResponse Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11232,7 +11232,7 @@ type ClientWithResponsesInterface interface {
 	// CreateRoutingPolicyWithResponse Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23413,7 +23413,7 @@ func (c *ClientWithResponses) ListModelMappingsWithResponse(ctx context.Context,
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23433,7 +23433,7 @@ func (c *ClientWithResponses) CreateModelMappingWithBodyWithResponse(ctx context
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24314,7 +24314,7 @@ func (c *ClientWithResponses) ListRoutingPoliciesWithResponse(ctx context.Contex
 // CreateRoutingPolicyWithBodyWithResponse Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24330,7 +24330,7 @@ func (c *ClientWithResponses) CreateRoutingPolicyWithBodyWithResponse(ctx contex
 // CreateRoutingPolicyWithResponse Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

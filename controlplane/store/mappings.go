@@ -168,6 +168,9 @@ func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m ten
 	if err := requirePrice(ctx, c, provider, tenant.MappingConfig{}, m); err != nil {
 		return err
 	}
+	if err := requireNoPolicy(ctx, c, id, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
@@ -236,6 +239,9 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 }
 
 func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.MappingConfig, note *string) error {
+	if err := requireNoPolicy(ctx, c, id, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		UPDATE model_mappings SET model_alias = $2, upstream_model = $3, enabled = $4, priority = $5, retry_on_429_count = $6,
