@@ -84,7 +84,7 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	api, err := rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
+	api, err := rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(identity.PeopleConfig{Store: db}), Fleet: fleet, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

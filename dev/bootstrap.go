@@ -154,7 +154,7 @@ func (st *state) create(ctx context.Context, db *store.DB, demoURL string) error
 // createAdmin makes the person who can sign in, or gives one that an interrupted first
 // start left behind a new password.
 func (st *state) createAdmin(ctx context.Context, db *store.DB) error {
-	people, by, password := identity.NewPeople(db), st.principal(), identity.NewPassword()
+	people, by, password := identity.NewPeople(identity.PeopleConfig{Store: db}), st.principal(), identity.NewPassword()
 	patch := tenant.UserPatch{Email: new(demoAdmin), Name: new("Administrator"), Role: new(tenant.RoleAdmin),
 		Password: tenant.Change[tenant.Secret]{Set: true, Value: &password}}
 	hash, err := people.HashPassword(ctx, password)

@@ -599,7 +599,7 @@ type ClientInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -613,7 +613,7 @@ type ClientInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -622,21 +622,23 @@ type ClientInterface interface {
 
 	// ReorderModelMappingsWithBody Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReorderModelMappingsWithBody(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReorderModelMappings Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappings(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReorderModelMappings(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteModelMapping Delete a model mapping
 	//
@@ -1051,12 +1053,14 @@ type ClientInterface interface {
 	// DeleteRoute Delete a route
 	//
 	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-	// access policies that name the route keep it, and are listed.
+	// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-	DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteRoute(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRoute Read a route
+	//
+	// Its `ETag` changes with every target that is added, changed or removed.
 	//
 	// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
 	GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1088,7 +1092,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenameRouteWithBody(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RenameRoute Give a route another name
 	//
@@ -1099,7 +1103,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoutingPolicies List the routing policies
 	//
@@ -1109,7 +1113,7 @@ type ClientInterface interface {
 	// CreateRoutingPolicyWithBody Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1119,7 +1123,7 @@ type ClientInterface interface {
 	// CreateRoutingPolicy Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2590,7 +2594,7 @@ func (c *Client) ListModelMappings(ctx context.Context, params *ListModelMapping
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2614,7 +2618,7 @@ func (c *Client) CreateModelMappingWithBody(ctx context.Context, params *CreateM
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2633,13 +2637,14 @@ func (c *Client) CreateModelMapping(ctx context.Context, params *CreateModelMapp
 
 // ReorderModelMappingsWithBody Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReorderModelMappingsRequestWithBody(c.Server, contentType, body)
+func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReorderModelMappingsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2652,13 +2657,14 @@ func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, contentType s
 
 // ReorderModelMappings Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *Client) ReorderModelMappings(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReorderModelMappingsRequest(c.Server, body)
+func (c *Client) ReorderModelMappings(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReorderModelMappingsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3602,11 +3608,11 @@ func (c *Client) CreateRoute(ctx context.Context, params *CreateRouteParams, bod
 // DeleteRoute Delete a route
 //
 // Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-// access policies that name the route keep it, and are listed.
+// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteRouteRequest(c.Server, alias)
+func (c *Client) DeleteRoute(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRouteRequest(c.Server, alias, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3618,6 +3624,8 @@ func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...Req
 }
 
 // GetRoute Read a route
+//
+// Its `ETag` changes with every target that is added, changed or removed.
 //
 // Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
 func (c *Client) GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3679,8 +3687,8 @@ func (c *Client) DuplicateRoute(ctx context.Context, alias Alias, params *Duplic
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenameRouteRequestWithBody(c.Server, alias, contentType, body)
+func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequestWithBody(c.Server, alias, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3700,8 +3708,8 @@ func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentTy
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *Client) RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenameRouteRequest(c.Server, alias, body)
+func (c *Client) RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequest(c.Server, alias, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3730,7 +3738,7 @@ func (c *Client) ListRoutingPolicies(ctx context.Context, params *ListRoutingPol
 // CreateRoutingPolicyWithBody Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes any type of body and a specified content type.
 //
@@ -3750,7 +3758,7 @@ func (c *Client) CreateRoutingPolicyWithBody(ctx context.Context, params *Create
 // CreateRoutingPolicy Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6744,18 +6752,18 @@ func NewCreateModelMappingRequestWithBody(server string, params *CreateModelMapp
 }
 
 // NewReorderModelMappingsRequest calls the generic ReorderModelMappings builder with application/json body
-func NewReorderModelMappingsRequest(server string, body ReorderModelMappingsJSONRequestBody) (*http.Request, error) {
+func NewReorderModelMappingsRequest(server string, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewReorderModelMappingsRequestWithBody(server, "application/json", bodyReader)
+	return NewReorderModelMappingsRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewReorderModelMappingsRequestWithBody constructs an http.Request for the ReorderModelMappings method, with any body, and a specified content type
-func NewReorderModelMappingsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewReorderModelMappingsRequestWithBody(server string, params *ReorderModelMappingsParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -6779,6 +6787,21 @@ func NewReorderModelMappingsRequestWithBody(server string, contentType string, b
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -7181,6 +7204,30 @@ func NewListModelPricingHistoryRequest(server string, params *ListModelPricingHi
 		if params.ModelProvider != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model_provider", *params.ModelProvider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -8788,7 +8835,7 @@ func NewCreateRouteRequestWithBody(server string, params *CreateRouteParams, con
 }
 
 // NewDeleteRouteRequest constructs an http.Request for the DeleteRoute method
-func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
+func NewDeleteRouteRequest(server string, alias Alias, params *DeleteRouteParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8816,6 +8863,21 @@ func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -8912,24 +8974,35 @@ func NewDuplicateRouteRequestWithBody(server string, alias Alias, params *Duplic
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
 	}
 
 	return req, nil
 }
 
 // NewRenameRouteRequest calls the generic RenameRoute builder with application/json body
-func NewRenameRouteRequest(server string, alias Alias, body RenameRouteJSONRequestBody) (*http.Request, error) {
+func NewRenameRouteRequest(server string, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRenameRouteRequestWithBody(server, alias, "application/json", bodyReader)
+	return NewRenameRouteRequestWithBody(server, alias, params, "application/json", bodyReader)
 }
 
 // NewRenameRouteRequestWithBody constructs an http.Request for the RenameRoute method, with any body, and a specified content type
-func NewRenameRouteRequestWithBody(server string, alias Alias, contentType string, body io.Reader) (*http.Request, error) {
+func NewRenameRouteRequestWithBody(server string, alias Alias, params *RenameRouteParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8960,6 +9033,21 @@ func NewRenameRouteRequestWithBody(server string, alias Alias, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -9264,6 +9352,30 @@ func NewListRoutingRulesRequest(server string, params *ListRoutingRulesParams) (
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if encoded := queryValues.Encode(); encoded != "" {
@@ -11216,7 +11328,7 @@ type ClientWithResponsesInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11230,7 +11342,7 @@ type ClientWithResponsesInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11239,21 +11351,23 @@ type ClientWithResponsesInterface interface {
 
 	// ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
+	ReorderModelMappingsWithBodyWithResponse(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
 
 	// ReorderModelMappingsWithResponse Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithResponse(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
+	ReorderModelMappingsWithResponse(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
 
 	// DeleteModelMappingWithResponse Delete a model mapping
 	//
@@ -11720,14 +11834,16 @@ type ClientWithResponsesInterface interface {
 	// DeleteRouteWithResponse Delete a route
 	//
 	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-	// access policies that name the route keep it, and are listed.
+	// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-	DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
+	DeleteRouteWithResponse(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
 
 	// GetRouteWithResponse Read a route
+	//
+	// Its `ETag` changes with every target that is added, changed or removed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11761,7 +11877,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// RenameRouteWithResponse Give a route another name
 	//
@@ -11772,7 +11888,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+	RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// ListRoutingPoliciesWithResponse List the routing policies
 	//
@@ -11784,7 +11900,7 @@ type ClientWithResponsesInterface interface {
 	// CreateRoutingPolicyWithBodyWithResponse Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11794,7 +11910,7 @@ type ClientWithResponsesInterface interface {
 	// CreateRoutingPolicyWithResponse Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12194,6 +12310,7 @@ type ListApiKeysResponse200Headers struct {
 
 // ListApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListApiKeys
 type ListApiKeysResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12272,6 +12389,7 @@ func (r ListApiKeysResponse) ContentType() string {
 
 // CreateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for CreateApiKey
 type CreateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12369,6 +12487,7 @@ func (r CreateApiKeyResponse) ContentType() string {
 
 // RevokeApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RevokeApiKey
 type RevokeApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12470,6 +12589,7 @@ type GetApiKeyResponse200Headers struct {
 
 // GetApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetApiKey
 type GetApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12560,6 +12680,7 @@ type UpdateApiKeyResponse200Headers struct {
 
 // UpdateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateApiKey
 type UpdateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12673,6 +12794,7 @@ func (r UpdateApiKeyResponse) ContentType() string {
 
 // RotateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RotateApiKey
 type RotateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12782,6 +12904,7 @@ type ListAuditEventsResponse200Headers struct {
 
 // ListAuditEventsResponse401Headers the declared response headers of an HTTP 401 response for ListAuditEvents
 type ListAuditEventsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12865,6 +12988,7 @@ type ListBudgetsResponse200Headers struct {
 
 // ListBudgetsResponse401Headers the declared response headers of an HTTP 401 response for ListBudgets
 type ListBudgetsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12948,6 +13072,7 @@ type CreateBudgetResponse200Headers struct {
 
 // CreateBudgetResponse401Headers the declared response headers of an HTTP 401 response for CreateBudget
 type CreateBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13054,6 +13179,7 @@ func (r CreateBudgetResponse) ContentType() string {
 
 // ListBudgetStatusResponse401Headers the declared response headers of an HTTP 401 response for ListBudgetStatus
 type ListBudgetStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13123,6 +13249,7 @@ func (r ListBudgetStatusResponse) ContentType() string {
 
 // DeleteBudgetResponse401Headers the declared response headers of an HTTP 401 response for DeleteBudget
 type DeleteBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13218,6 +13345,7 @@ type GetBudgetResponse200Headers struct {
 
 // GetBudgetResponse401Headers the declared response headers of an HTTP 401 response for GetBudget
 type GetBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13308,6 +13436,7 @@ type UpdateBudgetResponse200Headers struct {
 
 // UpdateBudgetResponse401Headers the declared response headers of an HTTP 401 response for UpdateBudget
 type UpdateBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13421,6 +13550,7 @@ func (r UpdateBudgetResponse) ContentType() string {
 
 // ClassifyResultResponse401Headers the declared response headers of an HTTP 401 response for ClassifyResult
 type ClassifyResultResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13511,6 +13641,7 @@ func (r ClassifyResultResponse) ContentType() string {
 
 // GetConfigStatusResponse401Headers the declared response headers of an HTTP 401 response for GetConfigStatus
 type GetConfigStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13585,6 +13716,7 @@ type ListConnectionsResponse200Headers struct {
 
 // ListConnectionsResponse401Headers the declared response headers of an HTTP 401 response for ListConnections
 type ListConnectionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13668,6 +13800,7 @@ type CreateConnectionResponse200Headers struct {
 
 // CreateConnectionResponse401Headers the declared response headers of an HTTP 401 response for CreateConnection
 type CreateConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13767,6 +13900,7 @@ func (r CreateConnectionResponse) ContentType() string {
 
 // GetAwsRoleConfigResponse401Headers the declared response headers of an HTTP 401 response for GetAwsRoleConfig
 type GetAwsRoleConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13836,6 +13970,7 @@ func (r GetAwsRoleConfigResponse) ContentType() string {
 
 // ValidateAwsRoleResponse401Headers the declared response headers of an HTTP 401 response for ValidateAwsRole
 type ValidateAwsRoleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13933,6 +14068,7 @@ func (r ValidateAwsRoleResponse) ContentType() string {
 
 // ValidateGoogleVertexResponse401Headers the declared response headers of an HTTP 401 response for ValidateGoogleVertex
 type ValidateGoogleVertexResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14030,6 +14166,7 @@ func (r ValidateGoogleVertexResponse) ContentType() string {
 
 // DeleteConnectionResponse401Headers the declared response headers of an HTTP 401 response for DeleteConnection
 type DeleteConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14132,6 +14269,7 @@ type GetConnectionResponse200Headers struct {
 
 // GetConnectionResponse401Headers the declared response headers of an HTTP 401 response for GetConnection
 type GetConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14222,6 +14360,7 @@ type UpdateConnectionResponse200Headers struct {
 
 // UpdateConnectionResponse401Headers the declared response headers of an HTTP 401 response for UpdateConnection
 type UpdateConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14335,6 +14474,7 @@ func (r UpdateConnectionResponse) ContentType() string {
 
 // GetAwsTrustInfoResponse401Headers the declared response headers of an HTTP 401 response for GetAwsTrustInfo
 type GetAwsTrustInfoResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14418,6 +14558,7 @@ func (r GetAwsTrustInfoResponse) ContentType() string {
 
 // WatchChangesResponse401Headers the declared response headers of an HTTP 401 response for WatchChanges
 type WatchChangesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14494,6 +14635,7 @@ func (r WatchChangesResponse) ContentType() string {
 
 // ExplainRequestResponse401Headers the declared response headers of an HTTP 401 response for ExplainRequest
 type ExplainRequestResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14603,6 +14745,7 @@ type GetGovernanceConfigResponse200Headers struct {
 
 // GetGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for GetGovernanceConfig
 type GetGovernanceConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14679,6 +14822,7 @@ type UpdateGovernanceConfigResponse200Headers struct {
 
 // UpdateGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for UpdateGovernanceConfig
 type UpdateGovernanceConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14783,6 +14927,7 @@ type ListGroupsResponse200Headers struct {
 
 // ListGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListGroups
 type ListGroupsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14866,6 +15011,7 @@ type CreateGroupResponse200Headers struct {
 
 // CreateGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateGroup
 type CreateGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14972,6 +15118,7 @@ func (r CreateGroupResponse) ContentType() string {
 
 // DeleteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteGroup
 type DeleteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15067,6 +15214,7 @@ type GetGroupResponse200Headers struct {
 
 // GetGroupResponse401Headers the declared response headers of an HTTP 401 response for GetGroup
 type GetGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15157,6 +15305,7 @@ type UpdateGroupResponse200Headers struct {
 
 // UpdateGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateGroup
 type UpdateGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15268,6 +15417,7 @@ type AddGroupMembersResponse200Headers struct {
 
 // AddGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddGroupMembers
 type AddGroupMembersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15374,6 +15524,7 @@ func (r AddGroupMembersResponse) ContentType() string {
 
 // RemoveGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveGroupMember
 type RemoveGroupMemberResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15457,6 +15608,7 @@ func (r RemoveGroupMemberResponse) ContentType() string {
 
 // ListRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ListRouteHealth
 type ListRouteHealthResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15533,6 +15685,7 @@ func (r ListRouteHealthResponse) ContentType() string {
 
 // ResetRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ResetRouteHealth
 type ResetRouteHealthResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15649,6 +15802,7 @@ type ListModelAccessResponse200Headers struct {
 
 // ListModelAccessResponse401Headers the declared response headers of an HTTP 401 response for ListModelAccess
 type ListModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15732,6 +15886,7 @@ type CreateModelAccessResponse200Headers struct {
 
 // CreateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for CreateModelAccess
 type CreateModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15838,6 +15993,7 @@ func (r CreateModelAccessResponse) ContentType() string {
 
 // DeleteModelAccessResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelAccess
 type DeleteModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15933,6 +16089,7 @@ type GetModelAccessResponse200Headers struct {
 
 // GetModelAccessResponse401Headers the declared response headers of an HTTP 401 response for GetModelAccess
 type GetModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16023,6 +16180,7 @@ type UpdateModelAccessResponse200Headers struct {
 
 // UpdateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelAccess
 type UpdateModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16039,8 +16197,6 @@ type UpdateModelAccessResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
-	// JSON409 the response for an HTTP 409 `application/json` response
-	JSON409 *Conflict
 	// JSON412 the response for an HTTP 412 `application/json` response
 	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
@@ -16078,11 +16234,6 @@ func (r UpdateModelAccessResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r UpdateModelAccessResponse) GetJSON404() *NotFound {
 	return r.JSON404
-}
-
-// GetJSON409 returns the response for an HTTP 409 `application/json` response
-func (r UpdateModelAccessResponse) GetJSON409() *Conflict {
-	return r.JSON409
 }
 
 // GetJSON412 returns the response for an HTTP 412 `application/json` response
@@ -16141,6 +16292,7 @@ type ListModelMappingsResponse200Headers struct {
 
 // ListModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListModelMappings
 type ListModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16224,6 +16376,7 @@ type CreateModelMappingResponse200Headers struct {
 
 // CreateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelMapping
 type CreateModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16330,6 +16483,7 @@ func (r CreateModelMappingResponse) ContentType() string {
 
 // ReorderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ReorderModelMappings
 type ReorderModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16349,6 +16503,8 @@ type ReorderModelMappingsResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -16385,6 +16541,11 @@ func (r ReorderModelMappingsResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r ReorderModelMappingsResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r ReorderModelMappingsResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -16433,6 +16594,7 @@ func (r ReorderModelMappingsResponse) ContentType() string {
 
 // DeleteModelMappingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelMapping
 type DeleteModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16528,6 +16690,7 @@ type GetModelMappingResponse200Headers struct {
 
 // GetModelMappingResponse401Headers the declared response headers of an HTTP 401 response for GetModelMapping
 type GetModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16618,6 +16781,7 @@ type UpdateModelMappingResponse200Headers struct {
 
 // UpdateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelMapping
 type UpdateModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16736,6 +16900,7 @@ type ListModelPricingResponse200Headers struct {
 
 // ListModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricing
 type ListModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16819,6 +16984,7 @@ type CreateModelPricingResponse200Headers struct {
 
 // CreateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelPricing
 type CreateModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16930,6 +17096,7 @@ type ListArchivedModelPricingResponse200Headers struct {
 
 // ListArchivedModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListArchivedModelPricing
 type ListArchivedModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17008,6 +17175,7 @@ func (r ListArchivedModelPricingResponse) ContentType() string {
 
 // ListModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingDefaults
 type ListModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17075,8 +17243,14 @@ func (r ListModelPricingDefaultsResponse) ContentType() string {
 	return ""
 }
 
+// ListModelPricingHistoryResponse200Headers the declared response headers of an HTTP 200 response for ListModelPricingHistory
+type ListModelPricingHistoryResponse200Headers struct {
+	Link *string
+}
+
 // ListModelPricingHistoryResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingHistory
 type ListModelPricingHistoryResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17093,6 +17267,8 @@ type ListModelPricingHistoryResponse struct {
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelPricingHistoryResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListModelPricingHistoryResponse401Headers
 }
@@ -17153,6 +17329,7 @@ func (r ListModelPricingHistoryResponse) ContentType() string {
 
 // ImportModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ImportModelPricingDefaults
 type ImportModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17267,6 +17444,7 @@ func (r ImportModelPricingDefaultsResponse) ContentType() string {
 
 // SyncModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for SyncModelPricingDefaults
 type SyncModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17372,6 +17550,7 @@ type GetModelPricingVersionResponse200Headers struct {
 
 // GetModelPricingVersionResponse401Headers the declared response headers of an HTTP 401 response for GetModelPricingVersion
 type GetModelPricingVersionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17457,6 +17636,7 @@ func (r GetModelPricingVersionResponse) ContentType() string {
 
 // DeleteModelPricingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelPricing
 type DeleteModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17552,6 +17732,7 @@ type UpdateModelPricingResponse200Headers struct {
 
 // UpdateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelPricing
 type UpdateModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17670,6 +17851,7 @@ type RestoreModelPricingResponse200Headers struct {
 
 // RestoreModelPricingResponse401Headers the declared response headers of an HTTP 401 response for RestoreModelPricing
 type RestoreModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17774,6 +17956,7 @@ type ListModelRouteGroupsResponse200Headers struct {
 
 // ListModelRouteGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListModelRouteGroups
 type ListModelRouteGroupsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17857,6 +18040,7 @@ type CreateModelRouteGroupResponse200Headers struct {
 
 // CreateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateModelRouteGroup
 type CreateModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17956,6 +18140,7 @@ func (r CreateModelRouteGroupResponse) ContentType() string {
 
 // DeleteModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelRouteGroup
 type DeleteModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18058,6 +18243,7 @@ type GetModelRouteGroupResponse200Headers struct {
 
 // GetModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for GetModelRouteGroup
 type GetModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18148,6 +18334,7 @@ type UpdateModelRouteGroupResponse200Headers struct {
 
 // UpdateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelRouteGroup
 type UpdateModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18266,6 +18453,7 @@ type AddModelRouteGroupMembersResponse200Headers struct {
 
 // AddModelRouteGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddModelRouteGroupMembers
 type AddModelRouteGroupMembersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18372,6 +18560,7 @@ func (r AddModelRouteGroupMembersResponse) ContentType() string {
 
 // RemoveModelRouteGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveModelRouteGroupMember
 type RemoveModelRouteGroupMemberResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18462,6 +18651,7 @@ func (r RemoveModelRouteGroupMemberResponse) ContentType() string {
 
 // ListNodesResponse401Headers the declared response headers of an HTTP 401 response for ListNodes
 type ListNodesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18538,6 +18728,7 @@ func (r ListNodesResponse) ContentType() string {
 
 // GetProviderCatalogResponse401Headers the declared response headers of an HTTP 401 response for GetProviderCatalog
 type GetProviderCatalogResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18612,6 +18803,7 @@ type ListProvidersResponse200Headers struct {
 
 // ListProvidersResponse401Headers the declared response headers of an HTTP 401 response for ListProviders
 type ListProvidersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18695,6 +18887,7 @@ type CreateProviderResponse200Headers struct {
 
 // CreateProviderResponse401Headers the declared response headers of an HTTP 401 response for CreateProvider
 type CreateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18801,6 +18994,7 @@ func (r CreateProviderResponse) ContentType() string {
 
 // ValidateProviderResponse401Headers the declared response headers of an HTTP 401 response for ValidateProvider
 type ValidateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18905,6 +19099,7 @@ func (r ValidateProviderResponse) ContentType() string {
 
 // DeleteProviderResponse401Headers the declared response headers of an HTTP 401 response for DeleteProvider
 type DeleteProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19000,6 +19195,7 @@ type GetProviderResponse200Headers struct {
 
 // GetProviderResponse401Headers the declared response headers of an HTTP 401 response for GetProvider
 type GetProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19090,6 +19286,7 @@ type UpdateProviderResponse200Headers struct {
 
 // UpdateProviderResponse401Headers the declared response headers of an HTTP 401 response for UpdateProvider
 type UpdateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19208,6 +19405,7 @@ type ListProviderModelMappingsResponse200Headers struct {
 
 // ListProviderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListProviderModelMappings
 type ListProviderModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19293,6 +19491,7 @@ func (r ListProviderModelMappingsResponse) ContentType() string {
 
 // ProbeProviderResponse401Headers the declared response headers of an HTTP 401 response for ProbeProvider
 type ProbeProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19388,6 +19587,7 @@ type ListRateLimitsResponse200Headers struct {
 
 // ListRateLimitsResponse401Headers the declared response headers of an HTTP 401 response for ListRateLimits
 type ListRateLimitsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19471,6 +19671,7 @@ type CreateRateLimitResponse200Headers struct {
 
 // CreateRateLimitResponse401Headers the declared response headers of an HTTP 401 response for CreateRateLimit
 type CreateRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19577,6 +19778,7 @@ func (r CreateRateLimitResponse) ContentType() string {
 
 // ListRateLimitStatusResponse401Headers the declared response headers of an HTTP 401 response for ListRateLimitStatus
 type ListRateLimitStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19646,6 +19848,7 @@ func (r ListRateLimitStatusResponse) ContentType() string {
 
 // DeleteRateLimitResponse401Headers the declared response headers of an HTTP 401 response for DeleteRateLimit
 type DeleteRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19741,6 +19944,7 @@ type GetRateLimitResponse200Headers struct {
 
 // GetRateLimitResponse401Headers the declared response headers of an HTTP 401 response for GetRateLimit
 type GetRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19831,6 +20035,7 @@ type UpdateRateLimitResponse200Headers struct {
 
 // UpdateRateLimitResponse401Headers the declared response headers of an HTTP 401 response for UpdateRateLimit
 type UpdateRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19949,6 +20154,7 @@ type ListRoutesResponse200Headers struct {
 
 // ListRoutesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutes
 type ListRoutesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20025,8 +20231,14 @@ func (r ListRoutesResponse) ContentType() string {
 	return ""
 }
 
+// CreateRouteResponse200Headers the declared response headers of an HTTP 200 response for CreateRoute
+type CreateRouteResponse200Headers struct {
+	ETag string
+}
+
 // CreateRouteResponse401Headers the declared response headers of an HTTP 401 response for CreateRoute
 type CreateRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20051,6 +20263,8 @@ type CreateRouteResponse struct {
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateRouteResponse401Headers
 }
@@ -20131,6 +20345,7 @@ func (r CreateRouteResponse) ContentType() string {
 
 // DeleteRouteResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoute
 type DeleteRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20147,6 +20362,8 @@ type DeleteRouteResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -20176,6 +20393,11 @@ func (r DeleteRouteResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteRouteResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -20212,8 +20434,14 @@ func (r DeleteRouteResponse) ContentType() string {
 	return ""
 }
 
+// GetRouteResponse200Headers the declared response headers of an HTTP 200 response for GetRoute
+type GetRouteResponse200Headers struct {
+	ETag string
+}
+
 // GetRouteResponse401Headers the declared response headers of an HTTP 401 response for GetRoute
 type GetRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20232,6 +20460,8 @@ type GetRouteResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetRouteResponse401Headers
 }
@@ -20295,8 +20525,14 @@ func (r GetRouteResponse) ContentType() string {
 	return ""
 }
 
+// DuplicateRouteResponse200Headers the declared response headers of an HTTP 200 response for DuplicateRoute
+type DuplicateRouteResponse200Headers struct {
+	ETag string
+}
+
 // DuplicateRouteResponse401Headers the declared response headers of an HTTP 401 response for DuplicateRoute
 type DuplicateRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20315,12 +20551,16 @@ type DuplicateRouteResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DuplicateRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DuplicateRouteResponse401Headers
 }
@@ -20353,6 +20593,11 @@ func (r DuplicateRouteResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r DuplicateRouteResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DuplicateRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -20399,8 +20644,14 @@ func (r DuplicateRouteResponse) ContentType() string {
 	return ""
 }
 
+// RenameRouteResponse200Headers the declared response headers of an HTTP 200 response for RenameRoute
+type RenameRouteResponse200Headers struct {
+	ETag string
+}
+
 // RenameRouteResponse401Headers the declared response headers of an HTTP 401 response for RenameRoute
 type RenameRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20419,12 +20670,16 @@ type RenameRouteResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RenameRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *RenameRouteResponse401Headers
 }
@@ -20457,6 +20712,11 @@ func (r RenameRouteResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r RenameRouteResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RenameRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -20510,6 +20770,7 @@ type ListRoutingPoliciesResponse200Headers struct {
 
 // ListRoutingPoliciesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingPolicies
 type ListRoutingPoliciesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20593,6 +20854,7 @@ type CreateRoutingPolicyResponse200Headers struct {
 
 // CreateRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for CreateRoutingPolicy
 type CreateRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20692,6 +20954,7 @@ func (r CreateRoutingPolicyResponse) ContentType() string {
 
 // DeleteRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoutingPolicy
 type DeleteRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20787,6 +21050,7 @@ type GetRoutingPolicyResponse200Headers struct {
 
 // GetRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for GetRoutingPolicy
 type GetRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20877,6 +21141,7 @@ type UpdateRoutingPolicyResponse200Headers struct {
 
 // UpdateRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for UpdateRoutingPolicy
 type UpdateRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20988,8 +21253,14 @@ func (r UpdateRoutingPolicyResponse) ContentType() string {
 	return ""
 }
 
+// ListRoutingRulesResponse200Headers the declared response headers of an HTTP 200 response for ListRoutingRules
+type ListRoutingRulesResponse200Headers struct {
+	Link *string
+}
+
 // ListRoutingRulesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingRules
 type ListRoutingRulesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21008,6 +21279,8 @@ type ListRoutingRulesResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRoutingRulesResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListRoutingRulesResponse401Headers
 }
@@ -21078,6 +21351,7 @@ type CreateRoutingRuleResponse201Headers struct {
 
 // CreateRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for CreateRoutingRule
 type CreateRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21184,6 +21458,7 @@ func (r CreateRoutingRuleResponse) ContentType() string {
 
 // DeleteRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoutingRule
 type DeleteRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21272,6 +21547,7 @@ type GetRoutingRuleResponse200Headers struct {
 
 // GetRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for GetRoutingRule
 type GetRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21362,6 +21638,7 @@ type UpdateRoutingRuleResponse200Headers struct {
 
 // UpdateRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for UpdateRoutingRule
 type UpdateRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21473,6 +21750,7 @@ type ListUsersResponse200Headers struct {
 
 // ListUsersResponse401Headers the declared response headers of an HTTP 401 response for ListUsers
 type ListUsersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21556,6 +21834,7 @@ type CreateUserResponse200Headers struct {
 
 // CreateUserResponse401Headers the declared response headers of an HTTP 401 response for CreateUser
 type CreateUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21655,6 +21934,7 @@ func (r CreateUserResponse) ContentType() string {
 
 // DeleteUserResponse401Headers the declared response headers of an HTTP 401 response for DeleteUser
 type DeleteUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21757,6 +22037,7 @@ type GetUserResponse200Headers struct {
 
 // GetUserResponse401Headers the declared response headers of an HTTP 401 response for GetUser
 type GetUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21847,6 +22128,7 @@ type UpdateUserResponse200Headers struct {
 
 // UpdateUserResponse401Headers the declared response headers of an HTTP 401 response for UpdateUser
 type UpdateUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21960,6 +22242,7 @@ func (r UpdateUserResponse) ContentType() string {
 
 // EndUserSessionsResponse401Headers the declared response headers of an HTTP 401 response for EndUserSessions
 type EndUserSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22058,6 +22341,7 @@ type ListUserSessionsResponse200Headers struct {
 
 // ListUserSessionsResponse401Headers the declared response headers of an HTTP 401 response for ListUserSessions
 type ListUserSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22148,6 +22432,7 @@ type ListOwnApiKeysResponse200Headers struct {
 
 // ListOwnApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListOwnApiKeys
 type ListOwnApiKeysResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22226,6 +22511,7 @@ func (r ListOwnApiKeysResponse) ContentType() string {
 
 // CreateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for CreateOwnApiKey
 type CreateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22323,6 +22609,7 @@ func (r CreateOwnApiKeyResponse) ContentType() string {
 
 // RevokeOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RevokeOwnApiKey
 type RevokeOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22424,6 +22711,7 @@ type GetOwnApiKeyResponse200Headers struct {
 
 // GetOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetOwnApiKey
 type GetOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22514,6 +22802,7 @@ type UpdateOwnApiKeyResponse200Headers struct {
 
 // UpdateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateOwnApiKey
 type UpdateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22627,6 +22916,7 @@ func (r UpdateOwnApiKeyResponse) ContentType() string {
 
 // RotateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RotateOwnApiKey
 type RotateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22731,6 +23021,7 @@ func (r RotateOwnApiKeyResponse) ContentType() string {
 
 // WatchOwnChangesResponse401Headers the declared response headers of an HTTP 401 response for WatchOwnChanges
 type WatchOwnChangesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22744,8 +23035,6 @@ type WatchOwnChangesResponse struct {
 	HTTPResponse *http.Response
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON429 the response for an HTTP 429 `application/json` response
 	JSON429 *TooManyStreams
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -22759,11 +23048,6 @@ type WatchOwnChangesResponse struct {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r WatchOwnChangesResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r WatchOwnChangesResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON429 returns the response for an HTTP 429 `application/json` response
@@ -22807,6 +23091,7 @@ func (r WatchOwnChangesResponse) ContentType() string {
 
 // ListOwnModelsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnModels
 type ListOwnModelsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22817,8 +23102,6 @@ type ListOwnModelsResponse struct {
 	JSON200 *OwnModels
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -22835,11 +23118,6 @@ func (r ListOwnModelsResponse) GetJSON200() *OwnModels {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r ListOwnModelsResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r ListOwnModelsResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
@@ -22883,6 +23161,7 @@ func (r ListOwnModelsResponse) ContentType() string {
 
 // ChangePasswordResponse401Headers the declared response headers of an HTTP 401 response for ChangePassword
 type ChangePasswordResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22905,8 +23184,6 @@ type ChangePasswordResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -22942,11 +23219,6 @@ func (r ChangePasswordResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ChangePasswordResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r ChangePasswordResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -23005,6 +23277,7 @@ type GetProfileResponse200Headers struct {
 
 // GetProfileResponse401Headers the declared response headers of an HTTP 401 response for GetProfile
 type GetProfileResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23017,8 +23290,6 @@ type GetProfileResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers200 the parsed response headers for an HTTP 200 response
@@ -23040,11 +23311,6 @@ func (r GetProfileResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r GetProfileResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r GetProfileResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -23088,6 +23354,7 @@ type UpdateProfileResponse200Headers struct {
 
 // UpdateProfileResponse401Headers the declared response headers of an HTTP 401 response for UpdateProfile
 type UpdateProfileResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23102,8 +23369,6 @@ type UpdateProfileResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON412 the response for an HTTP 412 `application/json` response
 	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
@@ -23136,11 +23401,6 @@ func (r UpdateProfileResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r UpdateProfileResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r UpdateProfileResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON412 returns the response for an HTTP 412 `application/json` response
@@ -23199,6 +23459,7 @@ type ListOwnSessionsResponse200Headers struct {
 
 // ListOwnSessionsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnSessions
 type ListOwnSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23277,6 +23538,7 @@ func (r ListOwnSessionsResponse) ContentType() string {
 
 // EndOwnSessionResponse401Headers the declared response headers of an HTTP 401 response for EndOwnSession
 type EndOwnSessionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23365,6 +23627,7 @@ type LoginResponse200Headers struct {
 
 // LoginResponse401Headers the declared response headers of an HTTP 401 response for Login
 type LoginResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23476,6 +23739,7 @@ type LogoutResponse200Headers struct {
 
 // LogoutResponse401Headers the declared response headers of an HTTP 401 response for Logout
 type LogoutResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23560,6 +23824,7 @@ func (r LogoutResponse) ContentType() string {
 
 // GetSessionResponse401Headers the declared response headers of an HTTP 401 response for GetSession
 type GetSessionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -23570,8 +23835,6 @@ type GetSessionResponse struct {
 	JSON200 *CurrentSession
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -23586,11 +23849,6 @@ func (r GetSessionResponse) GetJSON200() *CurrentSession {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r GetSessionResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r GetSessionResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -24636,7 +24894,7 @@ func (c *ClientWithResponses) ListModelMappingsWithResponse(ctx context.Context,
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24656,7 +24914,7 @@ func (c *ClientWithResponses) CreateModelMappingWithBodyWithResponse(ctx context
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24671,13 +24929,14 @@ func (c *ClientWithResponses) CreateModelMappingWithResponse(ctx context.Context
 
 // ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
-	rsp, err := c.ReorderModelMappingsWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
+	rsp, err := c.ReorderModelMappingsWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24686,13 +24945,14 @@ func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx conte
 
 // ReorderModelMappingsWithResponse Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
-	rsp, err := c.ReorderModelMappings(ctx, body, reqEditors...)
+func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
+	rsp, err := c.ReorderModelMappings(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -25476,13 +25736,13 @@ func (c *ClientWithResponses) CreateRouteWithResponse(ctx context.Context, param
 // DeleteRouteWithResponse Delete a route
 //
 // Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-// access policies that name the route keep it, and are listed.
+// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
-	rsp, err := c.DeleteRoute(ctx, alias, reqEditors...)
+func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
+	rsp, err := c.DeleteRoute(ctx, alias, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -25490,6 +25750,8 @@ func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias
 }
 
 // GetRouteWithResponse Read a route
+//
+// Its `ETag` changes with every target that is added, changed or removed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25541,8 +25803,8 @@ func (c *ClientWithResponses) DuplicateRouteWithResponse(ctx context.Context, al
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
-	rsp, err := c.RenameRouteWithBody(ctx, alias, contentType, body, reqEditors...)
+func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRouteWithBody(ctx, alias, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -25558,8 +25820,8 @@ func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Contex
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
-	rsp, err := c.RenameRoute(ctx, alias, body, reqEditors...)
+func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRoute(ctx, alias, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -25582,7 +25844,7 @@ func (c *ClientWithResponses) ListRoutingPoliciesWithResponse(ctx context.Contex
 // CreateRoutingPolicyWithBodyWithResponse Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25598,7 +25860,7 @@ func (c *ClientWithResponses) CreateRoutingPolicyWithBodyWithResponse(ctx contex
 // CreateRoutingPolicyWithResponse Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26324,6 +26586,13 @@ func ParseListApiKeysResponse(rsp *http.Response) (*ListApiKeysResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListApiKeysResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26412,6 +26681,13 @@ func ParseCreateApiKeyResponse(rsp *http.Response) (*CreateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26496,6 +26772,13 @@ func ParseRevokeApiKeyResponse(rsp *http.Response) (*RevokeApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RevokeApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26580,6 +26863,13 @@ func ParseGetApiKeyResponse(rsp *http.Response) (*GetApiKeyResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26692,6 +26982,13 @@ func ParseUpdateApiKeyResponse(rsp *http.Response) (*UpdateApiKeyResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26787,6 +27084,13 @@ func ParseRotateApiKeyResponse(rsp *http.Response) (*RotateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26864,6 +27168,13 @@ func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListAuditEventsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26941,6 +27252,13 @@ func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListBudgetsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27046,6 +27364,13 @@ func ParseCreateBudgetResponse(rsp *http.Response) (*CreateBudgetResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27106,6 +27431,13 @@ func ParseListBudgetStatusResponse(rsp *http.Response) (*ListBudgetStatusRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListBudgetStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27187,6 +27519,13 @@ func ParseDeleteBudgetResponse(rsp *http.Response) (*DeleteBudgetResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27271,6 +27610,13 @@ func ParseGetBudgetResponse(rsp *http.Response) (*GetBudgetResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27383,6 +27729,13 @@ func ParseUpdateBudgetResponse(rsp *http.Response) (*UpdateBudgetResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27464,6 +27817,13 @@ func ParseClassifyResultResponse(rsp *http.Response) (*ClassifyResultResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ClassifyResultResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27524,6 +27884,13 @@ func ParseGetConfigStatusResponse(rsp *http.Response) (*GetConfigStatusResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetConfigStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27601,6 +27968,13 @@ func ParseListConnectionsResponse(rsp *http.Response) (*ListConnectionsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListConnectionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27699,6 +28073,13 @@ func ParseCreateConnectionResponse(rsp *http.Response) (*CreateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27759,6 +28140,13 @@ func ParseGetAwsRoleConfigResponse(rsp *http.Response) (*GetAwsRoleConfigRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetAwsRoleConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27847,6 +28235,13 @@ func ParseValidateAwsRoleResponse(rsp *http.Response) (*ValidateAwsRoleResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ValidateAwsRoleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27935,6 +28330,13 @@ func ParseValidateGoogleVertexResponse(rsp *http.Response) (*ValidateGoogleVerte
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ValidateGoogleVertexResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28023,6 +28425,13 @@ func ParseDeleteConnectionResponse(rsp *http.Response) (*DeleteConnectionRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28107,6 +28516,13 @@ func ParseGetConnectionResponse(rsp *http.Response) (*GetConnectionResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28219,6 +28635,13 @@ func ParseUpdateConnectionResponse(rsp *http.Response) (*UpdateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28293,6 +28716,13 @@ func ParseGetAwsTrustInfoResponse(rsp *http.Response) (*GetAwsTrustInfoResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetAwsTrustInfoResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28353,6 +28783,13 @@ func ParseWatchChangesResponse(rsp *http.Response) (*WatchChangesResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers WatchChangesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28458,6 +28895,13 @@ func ParseExplainRequestResponse(rsp *http.Response) (*ExplainRequestResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ExplainRequestResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28528,6 +28972,13 @@ func ParseGetGovernanceConfigResponse(rsp *http.Response) (*GetGovernanceConfigR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28626,6 +29077,13 @@ func ParseUpdateGovernanceConfigResponse(rsp *http.Response) (*UpdateGovernanceC
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28703,6 +29161,13 @@ func ParseListGroupsResponse(rsp *http.Response) (*ListGroupsResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListGroupsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28808,6 +29273,13 @@ func ParseCreateGroupResponse(rsp *http.Response) (*CreateGroupResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28889,6 +29361,13 @@ func ParseDeleteGroupResponse(rsp *http.Response) (*DeleteGroupResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28973,6 +29452,13 @@ func ParseGetGroupResponse(rsp *http.Response) (*GetGroupResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29078,6 +29564,13 @@ func ParseUpdateGroupResponse(rsp *http.Response) (*UpdateGroupResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29183,6 +29676,13 @@ func ParseAddGroupMembersResponse(rsp *http.Response) (*AddGroupMembersResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers AddGroupMembersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29257,6 +29757,13 @@ func ParseRemoveGroupMemberResponse(rsp *http.Response) (*RemoveGroupMemberRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveGroupMemberResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29324,6 +29831,13 @@ func ParseListRouteHealthResponse(rsp *http.Response) (*ListRouteHealthResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRouteHealthResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29426,6 +29940,13 @@ func ParseResetRouteHealthResponse(rsp *http.Response) (*ResetRouteHealthRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ResetRouteHealthResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29503,6 +30024,13 @@ func ParseListModelAccessResponse(rsp *http.Response) (*ListModelAccessResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29608,6 +30136,13 @@ func ParseCreateModelAccessResponse(rsp *http.Response) (*CreateModelAccessRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29689,6 +30224,13 @@ func ParseDeleteModelAccessResponse(rsp *http.Response) (*DeleteModelAccessRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29773,6 +30315,13 @@ func ParseGetModelAccessResponse(rsp *http.Response) (*GetModelAccessResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29835,13 +30384,6 @@ func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessRespo
 		}
 		response.JSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON409 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
 		var dest Stale
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -29885,6 +30427,13 @@ func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29962,6 +30511,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30067,6 +30623,13 @@ func ParseCreateModelMappingResponse(rsp *http.Response) (*CreateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30132,6 +30695,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -30158,6 +30728,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ReorderModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30239,6 +30816,13 @@ func ParseDeleteModelMappingResponse(rsp *http.Response) (*DeleteModelMappingRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30323,6 +30907,13 @@ func ParseGetModelMappingResponse(rsp *http.Response) (*GetModelMappingResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30435,6 +31026,13 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30512,6 +31110,13 @@ func ParseListModelPricingResponse(rsp *http.Response) (*ListModelPricingRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30617,6 +31222,13 @@ func ParseCreateModelPricingResponse(rsp *http.Response) (*CreateModelPricingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30694,6 +31306,13 @@ func ParseListArchivedModelPricingResponse(rsp *http.Response) (*ListArchivedMod
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListArchivedModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30754,6 +31373,13 @@ func ParseListModelPricingDefaultsResponse(rsp *http.Response) (*ListModelPricin
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30819,8 +31445,25 @@ func ParseListModelPricingHistoryResponse(rsp *http.Response) (*ListModelPricing
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelPricingHistoryResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingHistoryResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30921,6 +31564,13 @@ func ParseImportModelPricingDefaultsResponse(rsp *http.Response) (*ImportModelPr
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ImportModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31007,6 +31657,13 @@ func ParseSyncModelPricingDefaultsResponse(rsp *http.Response) (*SyncModelPricin
 	switch {
 	case rsp.StatusCode == 401:
 		var headers SyncModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31091,6 +31748,13 @@ func ParseGetModelPricingVersionResponse(rsp *http.Response) (*GetModelPricingVe
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelPricingVersionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31172,6 +31836,13 @@ func ParseDeleteModelPricingResponse(rsp *http.Response) (*DeleteModelPricingRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31284,6 +31955,13 @@ func ParseUpdateModelPricingResponse(rsp *http.Response) (*UpdateModelPricingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31382,6 +32060,13 @@ func ParseRestoreModelPricingResponse(rsp *http.Response) (*RestoreModelPricingR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RestoreModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31459,6 +32144,13 @@ func ParseListModelRouteGroupsResponse(rsp *http.Response) (*ListModelRouteGroup
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelRouteGroupsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31557,6 +32249,13 @@ func ParseCreateModelRouteGroupResponse(rsp *http.Response) (*CreateModelRouteGr
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31645,6 +32344,13 @@ func ParseDeleteModelRouteGroupResponse(rsp *http.Response) (*DeleteModelRouteGr
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31729,6 +32435,13 @@ func ParseGetModelRouteGroupResponse(rsp *http.Response) (*GetModelRouteGroupRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31841,6 +32554,13 @@ func ParseUpdateModelRouteGroupResponse(rsp *http.Response) (*UpdateModelRouteGr
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31946,6 +32666,13 @@ func ParseAddModelRouteGroupMembersResponse(rsp *http.Response) (*AddModelRouteG
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers AddModelRouteGroupMembersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32027,6 +32754,13 @@ func ParseRemoveModelRouteGroupMemberResponse(rsp *http.Response) (*RemoveModelR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveModelRouteGroupMemberResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32094,6 +32828,13 @@ func ParseListNodesResponse(rsp *http.Response) (*ListNodesResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListNodesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32154,6 +32895,13 @@ func ParseGetProviderCatalogResponse(rsp *http.Response) (*GetProviderCatalogRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetProviderCatalogResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32231,6 +32979,13 @@ func ParseListProvidersResponse(rsp *http.Response) (*ListProvidersResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProvidersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32336,6 +33091,13 @@ func ParseCreateProviderResponse(rsp *http.Response) (*CreateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32431,6 +33193,13 @@ func ParseValidateProviderResponse(rsp *http.Response) (*ValidateProviderRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ValidateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32512,6 +33281,13 @@ func ParseDeleteProviderResponse(rsp *http.Response) (*DeleteProviderResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32596,6 +33372,13 @@ func ParseGetProviderResponse(rsp *http.Response) (*GetProviderResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32708,6 +33491,13 @@ func ParseUpdateProviderResponse(rsp *http.Response) (*UpdateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32792,6 +33582,13 @@ func ParseListProviderModelMappingsResponse(rsp *http.Response) (*ListProviderMo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProviderModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32873,6 +33670,13 @@ func ParseProbeProviderResponse(rsp *http.Response) (*ProbeProviderResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ProbeProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32950,6 +33754,13 @@ func ParseListRateLimitsResponse(rsp *http.Response) (*ListRateLimitsResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRateLimitsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33055,6 +33866,13 @@ func ParseCreateRateLimitResponse(rsp *http.Response) (*CreateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33115,6 +33933,13 @@ func ParseListRateLimitStatusResponse(rsp *http.Response) (*ListRateLimitStatusR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRateLimitStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33196,6 +34021,13 @@ func ParseDeleteRateLimitResponse(rsp *http.Response) (*DeleteRateLimitResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33280,6 +34112,13 @@ func ParseGetRateLimitResponse(rsp *http.Response) (*GetRateLimitResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33392,6 +34231,13 @@ func ParseUpdateRateLimitResponse(rsp *http.Response) (*UpdateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33469,6 +34315,13 @@ func ParseListRoutesResponse(rsp *http.Response) (*ListRoutesResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33562,8 +34415,25 @@ func ParseCreateRouteResponse(rsp *http.Response) (*CreateRouteResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33626,6 +34496,13 @@ func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) 
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -33638,6 +34515,13 @@ func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33710,8 +34594,25 @@ func ParseGetRouteResponse(rsp *http.Response) (*GetRouteResponse, error) {
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33781,6 +34682,13 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -33805,8 +34713,25 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers DuplicateRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers DuplicateRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33876,6 +34801,13 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -33900,8 +34832,25 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers RenameRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RenameRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33979,6 +34928,13 @@ func ParseListRoutingPoliciesResponse(rsp *http.Response) (*ListRoutingPoliciesR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutingPoliciesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34077,6 +35033,13 @@ func ParseCreateRoutingPolicyResponse(rsp *http.Response) (*CreateRoutingPolicyR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34158,6 +35121,13 @@ func ParseDeleteRoutingPolicyResponse(rsp *http.Response) (*DeleteRoutingPolicyR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34242,6 +35212,13 @@ func ParseGetRoutingPolicyResponse(rsp *http.Response) (*GetRoutingPolicyRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34354,6 +35331,13 @@ func ParseUpdateRoutingPolicyResponse(rsp *http.Response) (*UpdateRoutingPolicyR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34426,8 +35410,25 @@ func ParseListRoutingRulesResponse(rsp *http.Response) (*ListRoutingRulesRespons
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRoutingRulesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutingRulesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34533,6 +35534,13 @@ func ParseCreateRoutingRuleResponse(rsp *http.Response) (*CreateRoutingRuleRespo
 		response.Headers201 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34610,6 +35618,13 @@ func ParseDeleteRoutingRuleResponse(rsp *http.Response) (*DeleteRoutingRuleRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34694,6 +35709,13 @@ func ParseGetRoutingRuleResponse(rsp *http.Response) (*GetRoutingRuleResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34799,6 +35821,13 @@ func ParseUpdateRoutingRuleResponse(rsp *http.Response) (*UpdateRoutingRuleRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34876,6 +35905,13 @@ func ParseListUsersResponse(rsp *http.Response) (*ListUsersResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListUsersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34974,6 +36010,13 @@ func ParseCreateUserResponse(rsp *http.Response) (*CreateUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35062,6 +36105,13 @@ func ParseDeleteUserResponse(rsp *http.Response) (*DeleteUserResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35146,6 +36196,13 @@ func ParseGetUserResponse(rsp *http.Response) (*GetUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35258,6 +36315,13 @@ func ParseUpdateUserResponse(rsp *http.Response) (*UpdateUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35337,6 +36401,13 @@ func ParseEndUserSessionsResponse(rsp *http.Response) (*EndUserSessionsResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers EndUserSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35421,6 +36492,13 @@ func ParseListUserSessionsResponse(rsp *http.Response) (*ListUserSessionsRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListUserSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35498,6 +36576,13 @@ func ParseListOwnApiKeysResponse(rsp *http.Response) (*ListOwnApiKeysResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListOwnApiKeysResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35586,6 +36671,13 @@ func ParseCreateOwnApiKeyResponse(rsp *http.Response) (*CreateOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35670,6 +36762,13 @@ func ParseRevokeOwnApiKeyResponse(rsp *http.Response) (*RevokeOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RevokeOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35754,6 +36853,13 @@ func ParseGetOwnApiKeyResponse(rsp *http.Response) (*GetOwnApiKeyResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35866,6 +36972,13 @@ func ParseUpdateOwnApiKeyResponse(rsp *http.Response) (*UpdateOwnApiKeyResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35961,6 +37074,13 @@ func ParseRotateOwnApiKeyResponse(rsp *http.Response) (*RotateOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35995,13 +37115,6 @@ func ParseWatchOwnChangesResponse(rsp *http.Response) (*WatchOwnChangesResponse,
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest TooManyStreams
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -36021,6 +37134,13 @@ func ParseWatchOwnChangesResponse(rsp *http.Response) (*WatchOwnChangesResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers WatchOwnChangesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36072,13 +37192,6 @@ func ParseListOwnModelsResponse(rsp *http.Response) (*ListOwnModelsResponse, err
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
 		var dest Conflict
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -36098,6 +37211,13 @@ func ParseListOwnModelsResponse(rsp *http.Response) (*ListOwnModelsResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListOwnModelsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36156,13 +37276,6 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -36196,6 +37309,13 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ChangePasswordResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36254,13 +37374,6 @@ func ParseGetProfileResponse(rsp *http.Response) (*GetProfileResponse, error) {
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -36283,6 +37396,13 @@ func ParseGetProfileResponse(rsp *http.Response) (*GetProfileResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProfileResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36338,13 +37458,6 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
 		var dest Stale
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -36388,6 +37501,13 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProfileResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36465,6 +37585,13 @@ func ParseListOwnSessionsResponse(rsp *http.Response) (*ListOwnSessionsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListOwnSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36539,6 +37666,13 @@ func ParseEndOwnSessionResponse(rsp *http.Response) (*EndOwnSessionResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers EndOwnSessionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36637,6 +37771,13 @@ func ParseLoginResponse(rsp *http.Response) (*LoginResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers LoginResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36727,6 +37868,13 @@ func ParseLogoutResponse(rsp *http.Response) (*LogoutResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers LogoutResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -36768,13 +37916,6 @@ func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -36787,6 +37928,13 @@ func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetSessionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

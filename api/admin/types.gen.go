@@ -3006,13 +3006,17 @@ type Named struct {
 type Node struct {
 	// Activity The minutes of the last hour in which requests ended, oldest first.
 	Activity []NodeActivity `json:"activity"`
-	Answered bool           `json:"answered"`
+
+	// Answered Whether it answered in time.
+	Answered bool `json:"answered"`
 
 	// Build The version of its program. Null where it did not answer.
 	//
 	// Example: v1.4.0
 	Build nullable.Nullable[string] `json:"build"`
-	Epoch nullable.Nullable[int64]  `json:"epoch"`
+
+	// Epoch Of the version.
+	Epoch nullable.Nullable[int64] `json:"epoch"`
 
 	// Joining Whether it still learns which targets cool down.
 	Joining bool `json:"joining"`
@@ -3020,7 +3024,9 @@ type Node struct {
 	// Live Whether that is the newest.
 	Live bool `json:"live"`
 
-	// Node Example: node-1
+	// Node Its name.
+	//
+	// Example: node-1
 	Node string `json:"node"`
 
 	// Refused The version that the node refused last, where it took none since. It goes on with the one before.
@@ -4499,6 +4505,13 @@ type CreateModelMappingParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ReorderModelMappingsParams defines parameters for ReorderModelMappings.
+type ReorderModelMappingsParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // DeleteModelMappingParams defines parameters for DeleteModelMapping.
 type DeleteModelMappingParams struct {
 	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
@@ -4546,6 +4559,12 @@ type ListModelPricingHistoryParams struct {
 
 	// ModelProvider The rule's `model_provider`. Without it, the rule that has none.
 	ModelProvider *string `form:"model_provider,omitempty" json:"model_provider,omitempty"`
+
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // ImportModelPricingDefaultsParams defines parameters for ImportModelPricingDefaults.
@@ -4723,12 +4742,30 @@ type CreateRouteParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// DeleteRouteParams defines parameters for DeleteRoute.
+type DeleteRouteParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // DuplicateRouteParams defines parameters for DuplicateRoute.
 type DuplicateRouteParams struct {
 	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
 	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
 	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RenameRouteParams defines parameters for RenameRoute.
+type RenameRouteParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListRoutingPoliciesParams defines parameters for ListRoutingPolicies.
@@ -4766,6 +4803,12 @@ type UpdateRoutingPolicyParams struct {
 type ListRoutingRulesParams struct {
 	// PolicyId The routing policy.
 	PolicyId openapi_types.UUID `form:"policy_id" json:"policy_id"`
+
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // CreateRoutingRuleParams defines parameters for CreateRoutingRule.

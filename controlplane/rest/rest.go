@@ -68,7 +68,7 @@ func New(cfg Config) (http.Handler, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	doc, err := loadDocument()
+	doc, err := theDocument()
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}

@@ -31,7 +31,7 @@ func (s *server) CreateRoute(ctx context.Context, r admin.CreateRouteRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateRoute200JSONResponse(s.showRoute(ctx, route)), nil
+	return admin.CreateRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.CreateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func routeTarget(t admin.RouteTarget) tenant.RouteTarget {
@@ -49,7 +49,7 @@ func (s *server) GetRoute(ctx context.Context, r admin.GetRouteRequestObject) (a
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetRoute200JSONResponse(s.showRoute(ctx, route)), nil
+	return admin.GetRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.GetRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObject) (admin.RenameRouteResponseObject, error) {
@@ -57,12 +57,12 @@ func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObje
 	if err != nil {
 		return nil, err
 	}
-	out := admin.RenameRoute200JSONResponse{Route: s.showRoute(ctx, route)}
+	out := admin.RouteRenamed{Route: s.showRoute(ctx, route)}
 	out.Moved.Targets, out.Moved.KeptEnablements = moved.Targets, moved.Kept
 	out.Moved.ModelRouteGroups, out.Moved.ModelAccessPolicies = mapAll(moved.Groups, showNamed), mapAll(moved.Policies, showNamed)
 	out.Moved.RateLimits, out.Moved.Budgets = mapAll(moved.RateLimits, showNamed), mapAll(moved.Budgets, showNamed)
 	out.Moved.RoutingPolicies = mapAll(moved.RoutingPolicies, showNamed)
-	return out, nil
+	return admin.RenameRoute200JSONResponse{Body: out, Headers: admin.RenameRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) DuplicateRoute(ctx context.Context, r admin.DuplicateRouteRequestObject) (admin.DuplicateRouteResponseObject, error) {
@@ -70,7 +70,7 @@ func (s *server) DuplicateRoute(ctx context.Context, r admin.DuplicateRouteReque
 	if err != nil {
 		return nil, err
 	}
-	return admin.DuplicateRoute200JSONResponse(s.showRoute(ctx, route)), nil
+	return admin.DuplicateRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.DuplicateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) DeleteRoute(ctx context.Context, r admin.DeleteRouteRequestObject) (admin.DeleteRouteResponseObject, error) {

@@ -58,6 +58,11 @@ type watched struct {
 }
 
 func (f *fleet) Watch(uuid.UUID) (changed <-chan struct{}, take func() []string, stop func()) {
+	if f.watched.changed == nil { // nothing is going to change
+		over := make(chan struct{})
+		close(over)
+		return over, func() []string { return nil }, func() {}
+	}
 	return f.watched.changed, func() []string { return <-f.watched.topics }, func() {
 		f.watched.stopped.Add(1)
 		if f.watched.left != nil {

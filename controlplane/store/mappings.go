@@ -168,6 +168,9 @@ func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m ten
 	if err := requirePrice(ctx, c, provider, tenant.MappingConfig{}, m); err != nil {
 		return err
 	}
+	if err := requireNoPolicy(ctx, c, id, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
@@ -236,6 +239,9 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 }
 
 func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.MappingConfig, note *string) error {
+	if err := requireNoPolicy(ctx, c, id, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		UPDATE model_mappings SET model_alias = $2, upstream_model = $3, enabled = $4, priority = $5, retry_on_429_count = $6,
@@ -284,6 +290,9 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		for i, e := range entries {
 			ids[i], priorities[i] = e.ID, e.Priority
 		}
+		if err := c.seenOrder(ctx, ids); err != nil {
+			return err
+		}
 		actor := c.by.Actor()
 		found, err := collect(ctx, c, pgx.RowTo[uuid.UUID], `
 			UPDATE model_mappings m SET priority = e.priority, updated_at = now(), last_modified_at = now(),
@@ -299,6 +308,33 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		c.changedMany(nil)
 		return nil
 	})
+}
+
+// seenOrder refuses a new order of targets that are not as the caller saw them, if they said
+// how: by the ETag of the route that has them all.
+func (c *change) seenOrder(ctx context.Context, ids []uuid.UUID) error {
+	if c.by.IfMatch == "" {
+		return nil
+	}
+	rows, err := collect(ctx, c, scanMapping, selectMapping+` WHERE m.id = ANY ($1)`, ids)
+	if err != nil {
+		return err
+	}
+	found := make([]uuid.UUID, len(rows))
+	for i, m := range rows {
+		found[i] = m.ID
+		if !m.OfRoute() || m.Alias != rows[0].Alias {
+			return tenant.NotOneRoute()
+		}
+	}
+	if missing, ok := firstMissing(ids, found); ok {
+		return tenant.MappingNotFound(missing)
+	}
+	if len(rows) == 0 { // nothing is to be ordered
+		return tenant.NotOneRoute()
+	}
+	_, err = seenRoute(ctx, c, rows[0].Alias)
+	return err
 }
 
 func firstMissing(want, have []uuid.UUID) (uuid.UUID, bool) {

@@ -193,12 +193,21 @@ func (s Routes) Rename(ctx context.Context, by tenant.Principal, from, to string
 	return r, done, err
 }
 
+// seenRoute reads a route that is as the caller saw it, if they said how.
+func seenRoute(ctx context.Context, c *change, alias string) (tenant.Route, error) {
+	r, err := getRoute(ctx, c, alias)
+	if err != nil {
+		return r, err
+	}
+	return r, c.matchesTag(r.ETag())
+}
+
 // startCopy reads a route that is to be there under another name.
 func startCopy(ctx context.Context, c *change, from, to string) (tenant.Route, error) {
 	if err := tenant.ValidateName("model_alias", to); err != nil {
 		return tenant.Route{}, err
 	}
-	before, err := getRoute(ctx, c, from)
+	before, err := seenRoute(ctx, c, from)
 	if err != nil {
 		return before, err
 	}
@@ -297,7 +306,7 @@ func (s Routes) Duplicate(ctx context.Context, by tenant.Principal, from, to str
 // Delete removes a route and takes it out of its groups. The models it used stay enabled.
 func (s Routes) Delete(ctx context.Context, by tenant.Principal, alias string) (done tenant.RouteChange, err error) {
 	err = s.db.write(ctx, by, tenant.DeleteRoute, func(c *change) error {
-		before, err := getRoute(ctx, c, alias)
+		before, err := seenRoute(ctx, c, alias)
 		if err != nil {
 			return err
 		}

@@ -151,6 +151,23 @@ func requireNoRoute(ctx context.Context, tx pgx.Tx, alias string) error {
 	return err
 }
 
+// requireNoPolicy refuses a routing policy's name for a mapping that comes to be called by
+// it: callers would reach the one and not the other. A mapping that has the name already
+// can be changed all the same.
+func requireNoPolicy(ctx context.Context, tx pgx.Tx, id uuid.UUID, m tenant.MappingConfig) error {
+	if !m.BareAlias {
+		return nil
+	}
+	var taken bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM routing_policies WHERE lower(model_alias) = lower($2))
+		   AND NOT EXISTS (SELECT FROM model_mappings WHERE id = $1 AND bare_alias AND lower(model_alias) = lower($2))`, id, m.Alias).Scan(&taken)
+	if err == nil && taken {
+		err = tenant.AliasIsAPolicy(m.Alias)
+	}
+	return err
+}
+
 // Delete removes a policy and its rules.
 func (s RoutingPolicies) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID) error {
 	return routingPolicies.remove(ctx, s.db, by, tenant.DeleteRoutingPolicy, id)
