@@ -3,12 +3,15 @@ package rest
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 func (s *server) ListModelMappings(ctx context.Context, r admin.ListModelMappingsRequestObject) (admin.ListModelMappingsResponseObject, error) {
-	list, err := s.store.Mappings().List(ctx, principal(ctx))
+	list, err := s.store.Mappings().List(ctx, principal(ctx), store.Page[uuid.UUID]{After: r.Params.After, Limit: r.Params.Limit})
 	if err != nil {
 		return nil, err
 	}

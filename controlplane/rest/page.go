@@ -14,9 +14,9 @@ import (
 const maxPageLen = 1000
 
 // pageOf cuts a listing, which is in the order of its ids, and returns the Link
-// header of the next page, or nil on the last. It is cut here and not in the
-// database: an organization's configuration is small, and is read whole anyway
-// where no limit is given.
+// header of the next page, or nil on the last. Only routes and mappings, of which there
+// are thousands, are cut in the database as well (store.Page): the rest of an
+// organization's configuration is small.
 func pageOf[T any](list []T, id func(T) uuid.UUID, limit *int, after *uuid.UUID, path string) ([]T, *string, error) {
 	if after != nil {
 		for len(list) > 0 && !isAfter(id(list[0]), *after) {

@@ -4,18 +4,14 @@ import (
 	"context"
 
 	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 func (s *server) ListRoutes(ctx context.Context, r admin.ListRoutesRequestObject) (admin.ListRoutesResponseObject, error) {
-	list, err := s.store.Routes().List(ctx, principal(ctx))
+	list, err := s.store.Routes().List(ctx, principal(ctx), store.Page[string]{After: r.Params.After, Limit: r.Params.Limit})
 	if err != nil {
 		return nil, err
-	}
-	if after := r.Params.After; after != nil {
-		for len(list) > 0 && list[0].Alias <= *after {
-			list = list[1:]
-		}
 	}
 	list, next, err := pageBy(list, func(r tenant.Route) string { return r.Alias }, r.Params.Limit, pathPrefix+"routes")
 	if err != nil {

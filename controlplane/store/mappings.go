@@ -66,10 +66,10 @@ func collectMappings(ctx context.Context, tx pgx.Tx, query string, args ...any) 
 	return list, err
 }
 
-// List returns every mapping.
-func (s Mappings) List(ctx context.Context, by tenant.Principal) (list []tenant.Mapping, err error) {
+// List returns mappings, by id.
+func (s Mappings) List(ctx context.Context, by tenant.Principal, page Page[uuid.UUID]) (list []tenant.Mapping, err error) {
 	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
-		list, err = collectMappings(ctx, tx, selectMapping+` ORDER BY m.id`)
+		list, err = collectMappings(ctx, tx, selectMapping+` WHERE $1::uuid IS NULL OR m.id > $1 ORDER BY m.id LIMIT $2`, page.After, page.most())
 		return err
 	})
 	return list, err

@@ -21,10 +21,17 @@ const (
 	inRouteOrder = ` ORDER BY m.model_alias COLLATE "C", m.priority, m.created_at, m.id`
 )
 
-// List returns every route, by name.
-func (s Routes) List(ctx context.Context, by tenant.Principal) (list []tenant.Route, err error) {
+// onPage narrows rows of routes to those of a page's routes: $1 is the name before the
+// first, $2 how many there are.
+const onPage = ` AND ($1::text IS NULL OR m.model_alias COLLATE "C" > $1)
+	AND ($2::bigint IS NULL OR m.model_alias COLLATE "C" <= (SELECT max(name COLLATE "C") FROM (
+		SELECT DISTINCT m.model_alias COLLATE "C" AS name FROM model_mappings m` + ofRoute + ` AND ($1::text IS NULL OR m.model_alias COLLATE "C" > $1)
+		ORDER BY name LIMIT $2) names))`
+
+// List returns routes, by name.
+func (s Routes) List(ctx context.Context, by tenant.Principal, page Page[string]) (list []tenant.Route, err error) {
 	err = s.db.read(ctx, by, tenant.ListRoutes, func(tx pgx.Tx) error {
-		rows, err := collectMappings(ctx, tx, selectMapping+ofRoute+inRouteOrder)
+		rows, err := collectMappings(ctx, tx, selectMapping+ofRoute+onPage+inRouteOrder, page.After, page.most())
 		if err != nil {
 			return err
 		}
