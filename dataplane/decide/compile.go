@@ -30,6 +30,7 @@ type Org struct {
 	// providers by id, those without a target too.
 	providers map[uuid.UUID]*Provider
 	Activity  *Activity // of its requests on this node
+	views     map[*Cell][]*View
 }
 
 // Key is a gateway key's owner and limits.
@@ -185,7 +186,7 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		}
 		org.keys[k.Hash] = key
 	}
-	org.models = c.models(org.routes)
+	org.models, org.views = c.models(org.routes), viewsOf(org.routes)
 	for id, p := range c.providers {
 		org.providers[id] = p.Provider
 	}
