@@ -67,15 +67,19 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 
 // limit is how long a try of the target may take: until its first bytes, for a stream.
 func (x *exchange) limit(t *decide.Target) time.Duration {
-	if x.control.Stream {
+	if x.control.Stream && !x.wholly() {
 		return t.StreamIdle
 	}
 	return t.Timeout
 }
 
+// wholly reports whether the target is asked for its answer in one piece although the caller
+// wants a stream.
+func (x *exchange) wholly() bool { return x.across.now != nil && x.across.now.Whole() }
+
 // call is what a target is sent.
 func (x *exchange) call(t *decide.Target) upstream.Call {
-	call := upstream.Call{Target: t, Dialect: x.to, Stream: x.control.Stream, Own: x.token, Query: x.query()}
+	call := upstream.Call{Target: t, Dialect: x.to, Stream: x.control.Stream, Whole: x.wholly(), Own: x.token, Query: x.query()}
 	switch {
 	case x.across.now != nil:
 		call.Header, call.Body = upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}

@@ -92,6 +92,11 @@ func FuzzAnswer(f *testing.F) {
 				}
 				vendorReads(t, caller, out, "answer")
 			}
+			if target == Converse {
+				if out, end := pump(tr.Stream(), ConverseEvents(body), 1000); (end == Done) != (Converse.ReadAnswer(body) == RealAnswer) && end != Garbled {
+					t.Fatalf("%s: told in events it ends %v: %s", caller, end, out)
+				}
+			}
 			if out := tr.Error(500, body); !json.Valid(out) {
 				t.Fatalf("%s: not JSON: %s", caller, out)
 			}
