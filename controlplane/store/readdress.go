@@ -22,52 +22,33 @@ func carryAddress(ctx context.Context, c *change, before, next tenant.ProviderCo
 	if err != nil {
 		return err
 	}
-	for _, carry := range []func(context.Context, *change, tenant.Readdressing, *string) error{readdressAccess, readdressGroups, readdressPolicies, readdressLimits} {
-		if err := carry(ctx, c, r, note); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func readdressAccess(ctx context.Context, c *change, r tenant.Readdressing, note *string) error {
-	policies, err := collect(ctx, c, scanAccess, selectAccess+` ORDER BY id`)
+	err = rewrite(ctx, c, scanAccess, selectAccess+` ORDER BY id`, func(p *tenant.AccessPolicy) bool { return r.Access(&p.AccessConfig) },
+		func(p tenant.AccessPolicy) error { return updateAccess(ctx, c, p.ID, p.AccessConfig, note) })
 	if err != nil {
 		return err
 	}
-	for _, p := range policies {
-		if r.Access(&p.AccessConfig) {
-			if err := updateAccess(ctx, c, p.ID, p.AccessConfig, note); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func readdressGroups(ctx context.Context, c *change, r tenant.Readdressing, note *string) error {
-	groups, err := collect(ctx, c, scanRouteGroup, selectRouteGroup+` ORDER BY id`)
+	err = rewrite(ctx, c, scanRouteGroup, selectRouteGroup+` ORDER BY id`, func(g *tenant.RouteGroup) bool { return r.Group(&g.RouteGroupConfig) },
+		func(g tenant.RouteGroup) error { return updateRouteGroup(ctx, c, g.ID, g.RouteGroupConfig, note) })
 	if err != nil {
 		return err
 	}
-	for _, g := range groups {
-		if r.Group(&g.RouteGroupConfig) {
-			if err := updateRouteGroup(ctx, c, g.ID, g.RouteGroupConfig, note); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func readdressPolicies(ctx context.Context, c *change, r tenant.Readdressing, note *string) error {
-	policies, err := collect(ctx, c, routingPolicies.scan, routingPolicies.query+` ORDER BY id`)
+	err = rewrite(ctx, c, routingPolicies.scan, routingPolicies.query+` ORDER BY id`, func(p *tenant.RoutingPolicy) bool { return r.Policy(&p.RoutingPolicyConfig) },
+		func(p tenant.RoutingPolicy) error { return updateSlots(ctx, c, p, note) })
 	if err != nil {
 		return err
 	}
-	for _, p := range policies {
-		if r.Policy(&p.RoutingPolicyConfig) {
-			if err := updateSlots(ctx, c, p, note); err != nil {
+	return readdressLimits(ctx, c, r, note)
+}
+
+// rewrite writes the rows of a query that edit changes.
+func rewrite[T any](ctx context.Context, c *change, scan pgx.RowToFunc[T], query string, edit func(*T) bool, write func(T) error) error {
+	rows, err := collect(ctx, c, scan, query)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if edit(&row) {
+			if err := write(row); err != nil {
 				return err
 			}
 		}
