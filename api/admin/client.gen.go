@@ -937,6 +937,10 @@ type ClientInterface interface {
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
 	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -947,6 +951,10 @@ type ClientInterface interface {
 	// Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
+	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3342,6 +3350,10 @@ func (c *Client) GetProvider(ctx context.Context, id Id, reqEditors ...RequestEd
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
 //
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -3362,6 +3374,10 @@ func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, params *Upda
 // Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
+//
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11704,6 +11720,10 @@ type ClientWithResponsesInterface interface {
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
 	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -11714,6 +11734,10 @@ type ClientWithResponsesInterface interface {
 	// Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
+	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25516,6 +25540,10 @@ func (c *ClientWithResponses) GetProviderWithResponse(ctx context.Context, id Id
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
 //
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -25532,6 +25560,10 @@ func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Con
 // Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
+//
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

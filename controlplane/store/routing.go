@@ -107,13 +107,7 @@ func renameSlots(ctx context.Context, c *change, from, to string, note *string) 
 	}
 	for _, p := range policies {
 		p.Rename(from, to)
-		slots, err := json.Marshal(p.Slots)
-		if err != nil {
-			return nil, err
-		}
-		_, err = c.Exec(ctx, `UPDATE routing_policies SET `+modifiedBy+`, slots = $7, determiner_model_alias = $8 WHERE org_id = $1 AND id = $2`,
-			c.authored(p.ID, note, string(slots), p.Determiner)...)
-		if err != nil {
+		if err := updateSlots(ctx, c, p, note); err != nil {
 			return nil, err
 		}
 		list = append(list, tenant.Named{ID: p.ID, Name: p.Alias})
