@@ -95,6 +95,7 @@ var directions = []struct {
 }{
 	{"api/node", nil, "both planes depend on it, so it depends on neither"},
 	{"api/admin", nil, "generated"},
+	{"api/client", []string{"api/admin"}, "what callers of the generated code need alike"},
 	{"openapi", nil, "a document"},
 	{"migrations", nil, "SQL"},
 	{"controlplane/tenant", []string{"api/node"}, "the domain knows no technology"},
