@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,10 +16,8 @@ import (
 
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/api/client"
-	"github.com/spillway-gateway/spillway/controlplane/identity"
-	"github.com/spillway-gateway/spillway/controlplane/rest"
+	"github.com/spillway-gateway/spillway/controlplane/rest/resttest"
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
-	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -28,62 +25,36 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 // bundle is a control plane, and a client of it for a new organization.
 type bundle struct {
 	*client.Client
-	cfg client.Config
+	plane *resttest.Plane
+	cfg   client.Config
 	// around, where set, takes a request in place of the control plane's handler.
 	around atomic.Pointer[func(w http.ResponseWriter, r *http.Request, next http.Handler)]
 	calls  atomic.Int64 // that reached the server, without those for a token
 	tokens atomic.Int64 // that were asked for
-	key    atomic.Value // of the tokens, an http.Handler that signs with another
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	db, b := storetest.Shared(t), &bundle{}
-	b.newKeys(t, db)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next := b.key.Load().(http.Handler)
-		if r.URL.Path == "/oauth/token" {
-			b.tokens.Add(1)
+	b := &bundle{}
+	b.plane = resttest.Start(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/oauth/token" {
+				b.tokens.Add(1)
+				next.ServeHTTP(w, r)
+				return
+			}
+			b.calls.Add(1)
+			if around := b.around.Load(); around != nil {
+				(*around)(w, r, next)
+				return
+			}
 			next.ServeHTTP(w, r)
-			return
-		}
-		b.calls.Add(1)
-		if around := b.around.Load(); around != nil {
-			(*around)(w, r, next)
-			return
-		}
-		next.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	org, err := db.Store.CreateOrganization(t.Context(), uuid.NewString())
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, secret, err := db.Store.CreateServiceAccount(t.Context(), org, "test", tenant.RoleAdmin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.cfg = client.Config{URL: server.URL, ClientID: id, ClientSecret: secret}
+		})
+	})
+	id, secret := b.plane.Account(t)
+	b.cfg = client.Config{URL: b.plane.URL, ClientID: id, ClientSecret: secret}
 	b.Client = b.with(t, b.cfg)
 	return b
-}
-
-// newKeys lets the control plane sign its tokens with another key from now on.
-func (b *bundle) newKeys(t *testing.T, db *storetest.Database) {
-	t.Helper()
-	_, key, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens, err := identity.New(identity.Config{Store: db.Store, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler, err := rest.New(rest.Config{Store: db.Store, Identity: tokens, People: identity.NewPeople(db.Store)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.key.Store(handler)
 }
 
 func (b *bundle) with(t *testing.T, cfg client.Config) *client.Client {
@@ -149,7 +120,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 	if _, err := b.CreateModelRouteGroupWithResponse(t.Context(), nil, group("one")); err != nil {
 		t.Fatal(err)
 	}
-	b.newKeys(t, storetest.Shared(t))
+	b.plane.NewKeys(t)
 	if _, err := b.CreateModelRouteGroupWithResponse(t.Context(), nil, group("two")); err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,7 @@ var technologies = []struct {
 	{"github.com/golang-migrate/migrate/v4", []string{"migrations"}, "the schema has one history"},
 	{"github.com/aws", []string{"dataplane/upstream"}, "one place signs for AWS and reads its frames; roles and the node's identity come from its own packages"},
 	{"golang.org/x/oauth2", []string{"dataplane/upstream"}, "one place gets tokens from vendors' services; it has no more below it than the metadata client"},
+	{"go.yaml.in/yaml", []string{"cmd/spillway/manifest"}, "one file of people's is YAML"},
 	{"golang.org/x/crypto", []string{"controlplane/identity"}, "passwords are hashed in one place"},
 	{"flag", []string{"cmd", "test/bench"}, "main parses; everything else takes a Config"},
 	{"os/signal", []string{"cmd", "test/bench"}, "main waits; everything else takes a context"},
@@ -102,7 +103,9 @@ var directions = []struct {
 	{"controlplane/store/storetest", []string{"api/node", "controlplane/store", "controlplane/tenant", "migrations", "dev/postgres"}, "a real database for tests"},
 	{"controlplane/store", []string{"api/node", "controlplane/tenant"}, "an adapter knows the domain, not its siblings"},
 	{"controlplane/identity", []string{"controlplane/store", "controlplane/tenant", "api/node"}, "who calls"},
-	{"controlplane/rest", []string{"api/admin", "api/node", "openapi", "controlplane/identity", "controlplane/store", "controlplane/tenant", "dataplane/decide"}, "operations; decide to explain and to refuse what a node would"},
+	{"controlplane/rest/reference", nil, "a document as a page"},
+	{"controlplane/rest/resttest", []string{"controlplane/identity", "controlplane/rest", "controlplane/store", "controlplane/tenant"}, "a real control plane for tests"},
+	{"controlplane/rest", []string{"controlplane/rest/reference", "api/admin", "api/node", "openapi", "controlplane/identity", "controlplane/store", "controlplane/tenant", "dataplane/decide"}, "operations; decide to explain and to refuse what a node would"},
 	{"controlplane/bus", []string{"api/node", "controlplane/store"}, "what is committed goes out"},
 	{"controlplane", []string{"api", "controlplane"}, "wires its children; never the other plane"},
 	{"dataplane/llm", nil, "wire formats, pure"},
@@ -113,7 +116,8 @@ var directions = []struct {
 	{"dataplane", []string{"api/node", "dataplane"}, "wires its children; never the other plane"},
 	{"dev/postgres", nil, "a Postgres for whoever needs one"},
 	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
-	{"cmd", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "main"},
+	{"cmd/spillway/manifest", []string{"api/admin", "api/client", "openapi"}, "a file against the admin API, as any client of it"},
+	{"cmd", []string{"cmd/spillway/manifest", "api", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "main"},
 	{"test", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test", "openapi"}, "tests see everything"},
 }
 
