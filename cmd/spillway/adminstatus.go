@@ -48,7 +48,7 @@ func healthList(ctx context.Context, a *adminCall) error {
 			if h.EjectRemainingSecs > 0 {
 				recovers = seconds(h.EjectRemainingSecs)
 			}
-			t.row(h.ProviderName+"/"+h.UpstreamModel, healthWord(h.State), or(h.CooldownReason), recovers, h.ConsecutiveFailures)
+			t.row(h.ProviderName+"/"+h.UpstreamModel, healthWord(h.State), strings.ReplaceAll(cell(or(h.CooldownReason)), "_", " "), recovers, h.ConsecutiveFailures)
 		}
 	})
 }

@@ -324,3 +324,16 @@ func TestCredentialFromAFile(t *testing.T) {
 		t.Errorf("got %s", sent)
 	}
 }
+
+// The file that the documentation shows can be applied.
+func TestDocumentedFile(t *testing.T) {
+	t.Parallel()
+	_, text, _ := strings.Cut(readFile(t, "../../../docs/cli.md"), "```yaml\n")
+	text, _, ok := strings.Cut(text, "```\n")
+	if !ok {
+		t.Fatal("docs/cli.md shows no file")
+	}
+	o := setup(t)
+	o.apply(text, manifest.Options{})
+	o.unchanged(text, manifest.Options{Prune: true})
+}
