@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,6 +62,28 @@ func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// A deletion that never left is sent again; one that may have arrived is not.
+func TestDeletionThatNeverLeft(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[string]int{"dial": 2, "read": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			sent := 0
+			cl, err := client.New(client.Config{URL: "http://gateway.example", Token: "t", HTTPClient: &http.Client{Transport: wire(func(*http.Request) (*http.Response, error) {
+				if sent++; sent == 1 {
+					return nil, &net.OpError{Op: op, Err: errors.New("refused")}
+				}
+				return answer(200, `{"deleted":true}`)
+			})}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := remove(t.Context(), cl); sent != want || (err == nil) != (want == 2) {
+				t.Errorf("%s: sent %d times, error %v", op, sent, err)
+			}
 		})
 	}
 }
