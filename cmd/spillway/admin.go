@@ -195,7 +195,7 @@ func (a *adminCall) say(raw any, format string, args ...any) error {
 	if *a.output == "json" {
 		return printJSON(a.stdout, raw)
 	}
-	_, err := fmt.Fprintf(a.stdout, format+"\n", args...)
+	_, err := fmt.Fprintln(a.stdout, plainText(fmt.Sprintf(format, args...)))
 	return err
 }
 
@@ -218,7 +218,7 @@ func (c *invocation) confirm(yes bool, question string) error {
 	if !terminal(c.stdin) {
 		return usage(errors.New("there is no terminal to ask on: give --yes"))
 	}
-	fmt.Fprintf(c.stderr, "%s [y/N] ", question)
+	fmt.Fprintf(c.stderr, "%s [y/N] ", plainText(question))
 	line, err := bufio.NewReader(c.stdin).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
 		return nil

@@ -117,7 +117,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdin io.R
 		if errors.Is(err, errChanges) {
 			return exitChanges
 		}
-		fmt.Fprintf(stderr, "spillway %s: %s\n", c.name, oneLine(err))
+		fmt.Fprintf(stderr, "spillway %s: %s\n", c.name, plainText(oneLine(err)))
 		if errors.As(err, new(usageError)) {
 			return exitUsage
 		}

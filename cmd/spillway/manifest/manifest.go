@@ -192,6 +192,14 @@ func sortKey(f field) string {
 	return "3" + f.name
 }
 
+// nouns is the noun for several.
+func (k *kind) nouns() string {
+	if stem, ok := strings.CutSuffix(k.noun, "y"); ok {
+		return stem + "ies"
+	}
+	return k.noun + "s"
+}
+
 func (k *kind) field(name string) (field, bool) {
 	i := slices.IndexFunc(k.fields, func(f field) bool { return f.name == name })
 	if i < 0 {

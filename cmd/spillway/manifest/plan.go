@@ -473,21 +473,21 @@ func (p *planner) checkReferences() {
 	}
 }
 
-func (p *planner) checkReference(e *entry, field, kindKey, name string) {
-	k := kindOf(kindKey)
-	if p.file.find(kindKey, k.fold(name)) != nil {
+func (p *planner) checkReference(e *entry, field, kind, name string) {
+	k := kindOf(kind)
+	if p.file.find(kind, k.fold(name)) != nil {
 		return
 	}
-	r, err := p.state.find(kindKey, k.fold(name))
+	r, err := p.state.find(kind, k.fold(name))
 	switch {
 	case err != nil:
 		p.fail(e.problem(field, "%s", err))
 	case r == nil:
 		p.fail(e.problem(field, "there is no %s %q, and the file has none", k.noun, name))
-	case p.pruned(kindKey):
-		p.fail(e.problem(field, "the %s %q is needed and not in the file, whose list of %s would delete it", k.noun, name, kindKey))
+	case p.pruned(kind):
+		p.fail(e.problem(field, "the %s %q is needed and not in the file, whose list of %s would delete it", k.noun, name, kind))
 	}
 }
 
 // pruned reports whether resources of a kind are deleted that the file does not name.
-func (p *planner) pruned(kindKey string) bool { return p.opt.Prune && p.file.named[kindKey] }
+func (p *planner) pruned(kind string) bool { return p.opt.Prune && p.file.named[kind] }

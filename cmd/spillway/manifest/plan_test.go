@@ -337,3 +337,24 @@ func TestDocumentedFile(t *testing.T) {
 	o.apply(text, manifest.Options{})
 	o.unchanged(text, manifest.Options{Prune: true})
 }
+
+// Policies may have the same name, and then no file can tell them apart.
+func TestSameNames(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	o.apply(twoProviders, manifest.Options{})
+	for range 2 {
+		if _, err := o.CreateModelAccessWithResponse(t.Context(), nil, admin.ModelAccessPolicyCreate{Name: "Twins", ScopeType: admin.ScopeTypeOrg, PolicyType: admin.PolicyTypeDenylist,
+			Targets: &[]admin.ModelAccessTarget{{Kind: admin.ModelAccessTargetKindModelAlias, Alias: new("x")}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `there are several model access policies named "Twins": give them different names, since a file knows them by it`
+	if _, err := manifest.Export(t.Context(), o.Client); err == nil || err.Error() != want {
+		t.Errorf("export: got %v", err)
+	}
+	if _, err := o.tryPlan("model_access: [{name: Twins, scope_type: org, policy_type: denylist}]", manifest.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a file that names them: got %v", err)
+	}
+	o.unchanged(twoProviders, manifest.Options{Prune: true})
+}

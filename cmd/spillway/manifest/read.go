@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -32,7 +31,11 @@ type File struct {
 	Names   []string
 	named   map[string]bool // the kinds that the file has a list of, an empty one too
 	entries []*entry        // in the order of the kinds, and within a kind of the file
+	byKey   map[kindKey]*entry
 }
+
+// kindKey is what a resource is found by: the key of its kind, and its own.
+type kindKey struct{ kind, key string }
 
 // entry is a resource in the file.
 type entry struct {
@@ -147,17 +150,17 @@ func Join(files ...*File) (*File, error) {
 	return out, out.check()
 }
 
-// check refuses a resource that is there twice.
+// check refuses a resource that is there twice, and makes the others findable.
 func (f *File) check() error {
 	var errs []error
-	seen := map[string]*entry{}
+	f.byKey = map[kindKey]*entry{}
 	for _, e := range f.entries {
-		id := e.kind.key + " " + e.key()
-		if first := seen[id]; first != nil {
+		id := kindKey{e.kind.key, e.key()}
+		if first := f.byKey[id]; first != nil {
 			errs = append(errs, e.problem(fieldName, "the %s %q is already at %s", e.kind.noun, e.name(), first.pos))
 			continue
 		}
-		seen[id] = e
+		f.byKey[id] = e
 	}
 	return errors.Join(errs...)
 }
@@ -173,10 +176,4 @@ func (f *File) of(key string) (out []*entry) {
 }
 
 // find is the entry of a kind with the key, or nil.
-func (f *File) find(kindKey, key string) *entry {
-	i := slices.IndexFunc(f.entries, func(e *entry) bool { return e.kind.key == kindKey && e.key() == key })
-	if i < 0 {
-		return nil
-	}
-	return f.entries[i]
-}
+func (f *File) find(kind, key string) *entry { return f.byKey[kindKey{kind, key}] }

@@ -42,6 +42,9 @@ type state struct {
 	version int64
 	// rows are the resources by the key of their kind; of the routes, their targets.
 	rows map[string][]*row
+	// byKey finds them, and byRoute the targets of a route, in order.
+	byKey   map[kindKey][]*row
+	byRoute map[string][]*row
 	// defaultAuth is the auth_type of each model_provider.
 	defaultAuth map[string]string
 	// names are those of the resources that others refer to, by kind and id, and ids the
@@ -98,6 +101,7 @@ func (s *state) read(ctx context.Context) error {
 	for _, e := range *catalog.JSON200 {
 		s.defaultAuth[string(e.Slug)] = string(e.AuthType)
 	}
+	s.byKey, s.byRoute = map[kindKey][]*row{}, map[string][]*row{}
 	s.rows, s.names, s.ids = map[string][]*row{}, map[string]map[uuid.UUID]string{}, map[string]map[string]uuid.UUID{}
 	for _, k := range kinds {
 		if k.key == keyRoutes {
@@ -105,20 +109,30 @@ func (s *state) read(ctx context.Context) error {
 		}
 		list, err := s.ops[k.key].list(ctx)
 		if err != nil {
-			return fmt.Errorf("reading the %ss: %w", k.noun, err)
+			return fmt.Errorf("reading the %s: %w", k.nouns(), err)
 		}
 		for _, raw := range list {
 			v, err := decode(raw)
 			o, ok := v.(object)
 			if err != nil || !ok {
-				return fmt.Errorf("reading the %ss: the answer is no list of objects", k.noun)
+				return fmt.Errorf("reading the %s: the answer is no list of objects", k.nouns())
 			}
 			if err := s.add(k, o); err != nil {
-				return fmt.Errorf("reading the %ss: %w", k.noun, err)
+				return fmt.Errorf("reading the %s: %w", k.nouns(), err)
 			}
 		}
 	}
 	slices.SortStableFunc(s.rows[keyRoutes], inOrder)
+	for _, k := range kinds {
+		for _, r := range s.rows[k.key] {
+			if k.key == keyRoutes {
+				s.byRoute[r.alias()] = append(s.byRoute[r.alias()], r)
+				continue
+			}
+			id := kindKey{k.key, keyOf(k, r.fields)}
+			s.byKey[id] = append(s.byKey[id], r)
+		}
+	}
 	return nil
 }
 
@@ -170,38 +184,22 @@ func (s *state) remember(k *kind, name string, id uuid.UUID) {
 
 // find is the row of a kind with the key, or nil. Where several have it, there is no
 // telling which is meant.
-func (s *state) find(kindKey, key string) (*row, error) {
-	var found *row
-	for _, r := range s.rows[kindKey] {
-		if keyOf(r.kind, r.fields) != key {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("there are several %ss named %q: give them different names, since a file knows them by it", r.kind.noun, r.name())
-		}
-		found = r
+func (s *state) find(kind, key string) (*row, error) {
+	found := s.byKey[kindKey{kind, key}]
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
 	}
-	return found, nil
+	return nil, fmt.Errorf("there are several %s named %q: give them different names, since a file knows them by it", found[0].kind.nouns(), found[0].name())
 }
 
 // route are the targets of a route, in order.
-func (s *state) route(name string) (targets []*row) {
-	for _, r := range s.rows[keyRoutes] {
-		if r.alias() == name {
-			targets = append(targets, r)
-		}
-	}
-	return targets
-}
+func (s *state) route(name string) []*row { return s.byRoute[name] }
 
 // routes are the names of all routes.
-func (s *state) routes() []string {
-	names := map[string]bool{}
-	for _, r := range s.rows[keyRoutes] {
-		names[r.alias()] = true
-	}
-	return slices.Sorted(maps.Keys(names))
-}
+func (s *state) routes() []string { return slices.Sorted(maps.Keys(s.byRoute)) }
 
 // toFile is a resource with the fields of the file: names in place of ids.
 func (s *state) toFile(k *kind, raw object) object {
@@ -220,9 +218,9 @@ func (s *state) toFile(k *kind, raw object) object {
 }
 
 // nameOr is the name of the resource with an id, or the id where there is none.
-func (s *state) nameOr(kindKey string, id any) any {
+func (s *state) nameOr(kind string, id any) any {
 	parsed, err := uuid.Parse(text(id))
-	if name, ok := s.names[kindKey][parsed]; ok && err == nil {
+	if name, ok := s.names[kind][parsed]; ok && err == nil {
 		return name
 	}
 	return id
@@ -271,9 +269,9 @@ func (s *state) toAPI(k *kind, fields object) (object, error) {
 }
 
 // idOf is the id of a named resource, one that was made just now too.
-func (s *state) idOf(kindKey, name string) (any, error) {
-	k := kindOf(kindKey)
-	if id, ok := s.ids[kindKey][k.fold(name)]; ok {
+func (s *state) idOf(kind, name string) (any, error) {
+	k := kindOf(kind)
+	if id, ok := s.ids[kind][k.fold(name)]; ok {
 		return id.String(), nil
 	}
 	return nil, fmt.Errorf("there is no %s %q", k.noun, name)
@@ -285,8 +283,8 @@ func (s *state) accessToAPI(v any) (any, error) {
 	for _, item := range list {
 		target := object{}
 		for name, v := range item.(object) {
-			if kindKey := accessFields[name]; kindKey != "" {
-				id, err := s.idOf(kindKey, text(v))
+			if kind := accessFields[name]; kind != "" {
+				id, err := s.idOf(kind, text(v))
 				if err != nil {
 					return nil, err
 				}
