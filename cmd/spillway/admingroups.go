@@ -28,6 +28,15 @@ func (a *adminCall) group(ctx context.Context, wanted string) (g admin.ModelRout
 	return l.pick("route group", wanted, func(g admin.ModelRouteGroup) string { return g.Id.String() }, func(g admin.ModelRouteGroup) string { return g.Name })
 }
 
+// oneGroup begins an act on a group.
+func (a *adminCall) oneGroup(ctx context.Context) (g admin.ModelRouteGroup, raw json.RawMessage, err error) {
+	args, err := a.begin(1, 1)
+	if err != nil {
+		return g, nil, err
+	}
+	return a.group(ctx, args[0])
+}
+
 func groupsList(ctx context.Context, a *adminCall) error {
 	if _, err := a.begin(0, 0); err != nil {
 		return err
@@ -45,11 +54,7 @@ func groupsList(ctx context.Context, a *adminCall) error {
 }
 
 func groupsGet(ctx context.Context, a *adminCall) error {
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	g, raw, err := a.group(ctx, args[0])
+	g, raw, err := a.oneGroup(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,11 +126,7 @@ func groupsRemove(ctx context.Context, a *adminCall) error {
 func groupsDelete(ctx context.Context, a *adminCall) error {
 	yes := a.yesFlag()
 	force := a.flags.Bool("force", false, "also where model access policies name it, which then match nothing by it")
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	g, _, err := a.group(ctx, args[0])
+	g, _, err := a.oneGroup(ctx)
 	if err != nil {
 		return err
 	}

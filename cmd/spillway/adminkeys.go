@@ -41,6 +41,15 @@ func (a *adminCall) key(ctx context.Context, wanted string) (k admin.ApiKey, raw
 		unless(func(k admin.ApiKey) string { return k.Name }), unless(func(k admin.ApiKey) string { return k.KeyPrefix }))
 }
 
+// oneKey begins an act on a key.
+func (a *adminCall) oneKey(ctx context.Context) (k admin.ApiKey, raw json.RawMessage, err error) {
+	args, err := a.begin(1, 1)
+	if err != nil {
+		return k, nil, err
+	}
+	return a.key(ctx, args[0])
+}
+
 // keyState says whether a key lets its bearer in.
 func keyState(k admin.ApiKey, now time.Time) string {
 	expires, err := k.ExpiresAt.Get()
@@ -86,11 +95,7 @@ func keysList(ctx context.Context, a *adminCall) error {
 }
 
 func keysGet(ctx context.Context, a *adminCall) error {
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	k, raw, err := a.key(ctx, args[0])
+	k, raw, err := a.oneKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -196,11 +201,7 @@ func keysDisable(ctx context.Context, a *adminCall) error {
 
 func (a *adminCall) switchKey(ctx context.Context, disabled bool, done string) error {
 	note := a.note()
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	k, _, err := a.key(ctx, args[0])
+	k, _, err := a.oneKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -213,11 +214,7 @@ func (a *adminCall) switchKey(ctx context.Context, disabled bool, done string) e
 
 func keysRevoke(ctx context.Context, a *adminCall) error {
 	yes := a.yesFlag()
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	k, _, err := a.key(ctx, args[0])
+	k, _, err := a.oneKey(ctx)
 	if err != nil {
 		return err
 	}

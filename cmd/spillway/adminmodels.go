@@ -132,35 +132,37 @@ func (a *adminCall) changeMapping(ctx context.Context, id uuid.UUID, body admin.
 	return a.say(changed.Body, done, args...)
 }
 
-func modelsDisable(ctx context.Context, a *adminCall) error {
-	note := a.note()
+// oneModel begins an act on a model; name is what it was called.
+func (a *adminCall) oneModel(ctx context.Context) (m admin.ModelMapping, name string, err error) {
 	args, err := a.begin(1, 1)
 	if err != nil {
-		return err
+		return m, "", err
 	}
-	m, err := a.enablement(ctx, args[0])
+	m, err = a.enablement(ctx, args[0])
+	return m, args[0], err
+}
+
+func modelsDisable(ctx context.Context, a *adminCall) error {
+	note := a.note()
+	m, name, err := a.oneModel(ctx)
 	if err != nil {
 		return err
 	}
-	return a.changeMapping(ctx, m.Id, admin.ModelMappingUpdate{Enabled: new(false), ChangeNote: note()}, "Disabled %s.", args[0])
+	return a.changeMapping(ctx, m.Id, admin.ModelMappingUpdate{Enabled: new(false), ChangeNote: note()}, "Disabled %s.", name)
 }
 
 func modelsDelete(ctx context.Context, a *adminCall) error {
 	yes := a.yesFlag()
-	args, err := a.begin(1, 1)
+	m, name, err := a.oneModel(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := a.enablement(ctx, args[0])
-	if err != nil {
-		return err
-	}
-	if err := a.confirm(*yes, "Delete the model "+args[0]+"? Targets of routes that use it serve no more."); err != nil {
+	if err := a.confirm(*yes, "Delete the model "+name+"? Targets of routes that use it serve no more."); err != nil {
 		return err
 	}
 	gone, err := a.DeleteModelMappingWithResponse(ctx, m.Id, nil)
 	if err != nil {
 		return err
 	}
-	return a.say(gone.Body, "Deleted the model %s.", args[0])
+	return a.say(gone.Body, "Deleted the model %s.", name)
 }

@@ -34,6 +34,15 @@ func (a *adminCall) provider(ctx context.Context, wanted string) (p admin.Provid
 	return pickProvider(l, wanted)
 }
 
+// oneProvider begins an act on a provider.
+func (a *adminCall) oneProvider(ctx context.Context) (p admin.Provider, raw json.RawMessage, err error) {
+	args, err := a.begin(1, 1)
+	if err != nil {
+		return p, nil, err
+	}
+	return a.provider(ctx, args[0])
+}
+
 func pickProvider(l listed[admin.Provider], wanted string) (admin.Provider, json.RawMessage, error) {
 	byAddress := func(p admin.Provider) string {
 		if addressName(p.Name) == addressName(wanted) {
@@ -68,11 +77,7 @@ func providersList(ctx context.Context, a *adminCall) error {
 }
 
 func providersGet(ctx context.Context, a *adminCall) error {
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	p, raw, err := a.provider(ctx, args[0])
+	p, raw, err := a.oneProvider(ctx)
 	if err != nil {
 		return err
 	}
@@ -249,11 +254,7 @@ func (a *adminCall) switchProvider(ctx context.Context, on bool, done string) er
 
 func providersDelete(ctx context.Context, a *adminCall) error {
 	yes := a.yesFlag()
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	p, _, err := a.provider(ctx, args[0])
+	p, _, err := a.oneProvider(ctx)
 	if err != nil {
 		return err
 	}
@@ -268,11 +269,7 @@ func providersDelete(ctx context.Context, a *adminCall) error {
 }
 
 func providersTest(ctx context.Context, a *adminCall) error {
-	args, err := a.begin(1, 1)
-	if err != nil {
-		return err
-	}
-	p, _, err := a.provider(ctx, args[0])
+	p, _, err := a.oneProvider(ctx)
 	if err != nil {
 		return err
 	}

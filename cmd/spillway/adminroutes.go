@@ -285,11 +285,7 @@ func routesAddTarget(ctx context.Context, a *adminCall) error {
 
 func routesRemoveTarget(ctx context.Context, a *adminCall) error {
 	yes := a.yesFlag()
-	args, err := a.begin(2, 2)
-	if err != nil {
-		return err
-	}
-	m, route, err := a.routeTarget(ctx, args)
+	args, m, route, err := a.oneTarget(ctx)
 	if err != nil {
 		return err
 	}
@@ -310,14 +306,17 @@ func routesRemoveTarget(ctx context.Context, a *adminCall) error {
 	return a.say(gone.Body, "Removed %s from the route %s.", args[1], args[0])
 }
 
-// routeTarget finds the target that ROUTE and PROVIDER/MODEL name.
-func (a *adminCall) routeTarget(ctx context.Context, args []string) (m admin.ModelMapping, route admin.Route, err error) {
+// oneTarget begins an act on the target that ROUTE and PROVIDER/MODEL name.
+func (a *adminCall) oneTarget(ctx context.Context) (args []string, m admin.ModelMapping, route admin.Route, err error) {
+	if args, err = a.begin(2, 2); err != nil {
+		return nil, m, route, err
+	}
 	r, err := a.GetRouteWithResponse(ctx, args[0])
 	if err != nil {
-		return m, route, err
+		return nil, m, route, err
 	}
 	m, err = a.target(r.JSON200.Targets, args[1])
-	return m, *r.JSON200, err
+	return args, m, *r.JSON200, err
 }
 
 func routesEnableTarget(ctx context.Context, a *adminCall) error {
@@ -330,11 +329,7 @@ func routesDisableTarget(ctx context.Context, a *adminCall) error {
 
 func (a *adminCall) switchTarget(ctx context.Context, on bool, done string) error {
 	note := a.note()
-	args, err := a.begin(2, 2)
-	if err != nil {
-		return err
-	}
-	m, _, err := a.routeTarget(ctx, args)
+	args, m, _, err := a.oneTarget(ctx)
 	if err != nil {
 		return err
 	}

@@ -229,6 +229,44 @@ func TestChangedOnTheWay(t *testing.T) {
 	o.unchanged(text, manifest.Options{})
 }
 
+// An order that somebody gave a route meanwhile stays, too.
+func TestReorderedOnTheWay(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	before := readFile(t, "testdata/plans/reorder/before.yaml")
+	o.apply(before, manifest.Options{})
+	text := `
+routes:
+- name: smart
+  targets: [{provider: B, upstream_model: gpt-5, retry_on_429_count: 1}, {provider: A, upstream_model: gpt-5}, {provider: A, upstream_model: gpt-4}]
+`
+	order := func() (ids []admin.ModelMappingPriority) {
+		route, err := o.GetRouteWithResponse(t.Context(), "smart")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range route.JSON200.Targets {
+			ids = append(ids, admin.ModelMappingPriority{Id: m.Id, Priority: i})
+		}
+		return ids
+	}
+	theirs := order()
+	theirs[0].Priority, theirs[2].Priority = 2, 0
+	err := o.plan(text, manifest.Options{}).Apply(t.Context(), func(string) {
+		if _, err := o.ReorderModelMappingsWithResponse(t.Context(), admin.ModelMappingReorder{Entries: theirs}); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), "could not put the targets of the route smart in order: somebody changed it meanwhile") {
+		t.Errorf("got %v", err)
+	}
+	if got := order(); got[0].Id != theirs[2].Id || got[2].Id != theirs[0].Id {
+		t.Error("their order is lost")
+	}
+	o.apply(text, manifest.Options{})
+	o.unchanged(text, manifest.Options{})
+}
+
 // Wherever it is interrupted, applying the file again ends it.
 func TestGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
