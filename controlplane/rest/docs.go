@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -24,15 +25,16 @@ type static struct {
 	plain, packed       []byte
 }
 
-func newStatic(media, policy string, content []byte) (static, error) {
-	sum := sha256.Sum256(content)
-	s := static{media: media, policy: policy, etag: hex.EncodeToString(sum[:12]), plain: content}
+// pack fills in what follows from the content.
+func (s static) pack() (static, error) {
+	sum := sha256.Sum256(s.plain)
+	s.etag = hex.EncodeToString(sum[:12])
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
 		return s, err
 	}
-	if _, err := w.Write(content); err != nil {
+	if _, err := w.Write(s.plain); err != nil {
 		return s, err
 	}
 	err = w.Close()
@@ -59,33 +61,41 @@ func (s static) serve(c echo.Context) error {
 }
 
 // serveDocs puts the document and its page under /docs.
-func serveDocs(e *echo.Echo, spec *openapi3.T) error {
+func serveDocs(e *echo.Echo) error {
+	answers, err := docs()
+	for path, s := range answers {
+		e.GET(path, s.serve)
+		e.HEAD(path, s.serve)
+	}
+	return err
+}
+
+// docs are the answers by path. They take a tenth of a second to make, and are the same for
+// every server of a process.
+var docs = sync.OnceValues(func() (map[string]static, error) {
+	spec, err := openapi3.NewLoader().LoadFromData(openapi.Document)
+	if err != nil {
+		return nil, fmt.Errorf("reading the API description: %w", err)
+	}
 	page, err := reference.Render(spec)
 	if err != nil {
-		return fmt.Errorf("rendering the API description: %w", err)
+		return nil, fmt.Errorf("rendering the API description: %w", err)
 	}
 	asJSON, err := json.Marshal(spec)
 	if err != nil {
-		return fmt.Errorf("rendering the API description: %w", err)
+		return nil, fmt.Errorf("rendering the API description: %w", err)
 	}
 	const nothing = "default-src 'none'; frame-ancestors 'none'"
-	for _, a := range []struct {
-		paths         []string
-		media, policy string
-		content       []byte
-	}{
-		{[]string{"/docs", "/docs/"}, "text/html; charset=utf-8", page.Policy, page.HTML},
-		{[]string{"/docs/openapi.yaml"}, "application/yaml", nothing, openapi.Document},
-		{[]string{"/docs/openapi.json"}, "application/json", nothing, asJSON},
+	out := map[string]static{}
+	for path, a := range map[string]static{
+		"/docs":              {media: "text/html; charset=utf-8", policy: page.Policy, plain: page.HTML},
+		"/docs/openapi.yaml": {media: "application/yaml", policy: nothing, plain: openapi.Document},
+		"/docs/openapi.json": {media: "application/json", policy: nothing, plain: asJSON},
 	} {
-		s, err := newStatic(a.media, a.policy, a.content)
-		if err != nil {
-			return err
-		}
-		for _, path := range a.paths {
-			e.GET(path, s.serve)
-			e.HEAD(path, s.serve)
+		if out[path], err = a.pack(); err != nil {
+			return nil, err
 		}
 	}
-	return nil
-}
+	out["/docs/"] = out["/docs"]
+	return out, nil
+})

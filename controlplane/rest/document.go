@@ -19,7 +19,6 @@ import (
 type document struct {
 	// operations by method and route, as echo writes a route.
 	operations map[string]operation
-	spec       *openapi3.T
 }
 
 type operation struct {
@@ -41,7 +40,7 @@ func loadDocument() (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the API description: %w", err)
 	}
-	d := &document{operations: map[string]operation{}, spec: spec}
+	d := &document{operations: map[string]operation{}}
 	var errs []error
 	for path, item := range spec.Paths.Map() {
 		for method, described := range item.Operations() {
