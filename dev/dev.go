@@ -320,8 +320,8 @@ func (s *System) startNode(run context.Context, keys Keys, name string, front ne
 func (s *System) withAdmin(callers http.Handler) http.Handler {
 	admin := s.control.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, prefix := range []string{"/api/llm-gateway/admin/", "/api/llm-gateway/user/", "/oauth/", "/auth/"} {
-			if strings.HasPrefix(r.URL.Path, prefix) {
+		for _, prefix := range []string{"/api/llm-gateway/admin/", "/api/llm-gateway/user/", "/oauth/", "/auth/", "/docs/"} {
+			if strings.HasPrefix(r.URL.Path+"/", prefix) {
 				admin.ServeHTTP(w, r)
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/dev"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("SPILLWAY_TEST_MAIN") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	storetest.Main(m)
 }
 
 // program runs the program with arguments to its end.

@@ -83,6 +83,9 @@ func New(cfg Config) (http.Handler, error) {
 	e.Binder = binder{doc}
 	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.once, s.readForm)
 	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest, withEcho}))
+	if err := serveDocs(e); err != nil {
+		return nil, fmt.Errorf("rest: %w", err)
+	}
 	return e, nil
 }
 
