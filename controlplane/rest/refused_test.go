@@ -57,7 +57,7 @@ func TestWhatIsAcceptedIsServed(t *testing.T) {
 // What no node could ask is refused where it comes up, naming the field.
 func TestUnservableIsRefused(t *testing.T) {
 	t.Parallel()
-	a := setup(t)
+	a := setupAlone(t) // who judges is set for the whole store
 	a.db.Store.RefuseWith(func(p *node.Provider, model string) error {
 		if model == "dark" || p.BaseURL == "https://dark.example" {
 			return tenant.Unservable("settings", p.Family, model)
