@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/identity"
 	"github.com/spillway-gateway/spillway/controlplane/rest"
 	"github.com/spillway-gateway/spillway/controlplane/store"
+	"github.com/spillway-gateway/spillway/web"
 )
 
 // Config of a control plane. Any number of them may run over one database.
@@ -79,10 +80,11 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Log: cfg.Log})
+	built, _ := web.Files()
+	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Portal: built, Log: cfg.Log})
 }
 
-// Handler is the admin API.
+// Handler is the admin API and the portal.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Store is the database.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -38,6 +39,7 @@ type Config struct {
 	Identity *identity.Tokens // required
 	People   *identity.People // required
 	Fleet    Fleet            // nil: the data plane is out of reach
+	Portal   fs.FS            // the built portal; nil: a page that says so
 	Log      *slog.Logger     // nil: no log
 }
 
@@ -53,8 +55,8 @@ type server struct {
 
 var _ admin.StrictServerInterface = (*server)(nil)
 
-// New returns the handler of the admin API. It fails when the document and the
-// permission table do not name the same operations.
+// New returns the handler of the admin API and of the portal. It fails when the document
+// and the permission table do not name the same operations.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Store == nil || cfg.Identity == nil || cfg.People == nil {
 		return nil, errors.New("rest: Config.Store, Config.Identity and Config.People are required")
@@ -77,7 +79,14 @@ func New(cfg Config) (http.Handler, error) {
 	e.Binder = binder{doc}
 	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.once, s.readForm)
 	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest, withEcho}))
-	return e, nil
+	pages := newPortal(cfg.Portal)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forPrograms(r.URL.Path) {
+			e.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	}), nil
 }
 
 // observe gives a request its id and writes one line about it.

@@ -97,13 +97,14 @@ var directions = []struct {
 	{"api/admin", nil, "generated"},
 	{"openapi", nil, "a document"},
 	{"migrations", nil, "SQL"},
+	{"web", nil, "the portal's files"},
 	{"controlplane/tenant", []string{"api/node"}, "the domain knows no technology"},
 	{"controlplane/store/storetest", []string{"api/node", "controlplane/store", "controlplane/tenant", "migrations", "dev/postgres"}, "a real database for tests"},
 	{"controlplane/store", []string{"api/node", "controlplane/tenant"}, "an adapter knows the domain, not its siblings"},
 	{"controlplane/identity", []string{"controlplane/store", "controlplane/tenant", "api/node"}, "who calls"},
 	{"controlplane/rest", []string{"api/admin", "api/node", "openapi", "controlplane/identity", "controlplane/store", "controlplane/tenant", "dataplane/decide"}, "operations; decide to explain and to refuse what a node would"},
 	{"controlplane/bus", []string{"api/node", "controlplane/store"}, "what is committed goes out"},
-	{"controlplane", []string{"api", "controlplane"}, "wires its children; never the other plane"},
+	{"controlplane", []string{"api", "controlplane", "web"}, "wires its children; never the other plane"},
 	{"dataplane/llm", nil, "wire formats, pure"},
 	{"dataplane/decide", []string{"api/node", "dataplane/llm"}, "decisions, pure"},
 	{"dataplane/upstream", []string{"api/node", "dataplane/decide", "dataplane/llm"}, "one attempt"},
@@ -113,7 +114,7 @@ var directions = []struct {
 	{"dev/postgres", nil, "a Postgres for whoever needs one"},
 	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
 	{"cmd", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "main"},
-	{"test", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test", "openapi"}, "tests see everything"},
+	{"test", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test", "openapi", "web"}, "tests see everything"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {

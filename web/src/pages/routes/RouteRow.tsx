@@ -1,0 +1,106 @@
+import { ActionIcon, Checkbox, Menu } from '@mantine/core';
+import { IconChevronRight, IconCopy, IconDots, IconFolderPlus, IconPencil, IconTrash } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { memo, useState } from 'react';
+import type { Route } from '../../api/schema';
+import { Badge } from '../../shared/Badge';
+import { count } from '../../shared/Confirm';
+import { availability } from '../../shared/health/badges';
+import { AddToGroup } from './AddToGroup';
+import { DeleteRoute, DuplicateRoute, RenameRoute } from './RouteActs';
+import classes from './routes.module.css';
+import { Targets } from './Targets';
+
+interface Props {
+  route: Route;
+  at: number;
+  open: boolean;
+  chosen: boolean;
+  onOpen: () => void;
+  onChoose: () => void;
+}
+
+/** A route: collapsed what matters at a glance, expanded its targets. */
+export const RouteRow = memo(
+  function RouteRow({ route, at, open, chosen, onOpen, onChoose }: Props) {
+    const alias = route.model_alias;
+    const state = availability(route.targets, route.targets_available);
+    const panel = `targets-of-${alias}`;
+    return (
+      <>
+        <div className={classes.row} data-chosen={chosen || undefined}>
+          <Checkbox size="xs" checked={chosen} onChange={onChoose} aria-label={`Choose ${alias}`} />
+          <button type="button" className={classes.name} aria-expanded={open} aria-controls={panel} onClick={onOpen}>
+            <IconChevronRight size={16} className={classes.chevron} data-open={open || undefined} aria-hidden />
+            <span className="mono">{alias}</span>
+          </button>
+          <span className={classes.via} title={providersOf(route).join(' → ')}>
+            {providersOf(route).join(' → ')}
+          </span>
+          <span className={classes.groups}>
+            {route.model_route_groups.map((g) => (
+              <Link key={g.id} to="/routes" search={{ group: g.id }} className={classes.group} title={`Show the routes of ${g.name}`}>
+                {g.name}
+              </Link>
+            ))}
+          </span>
+          <span className={classes.state}>
+            {state && <Badge tone={state.tone}>{state.text}</Badge>}
+            <span className={classes.dim}>{count(route.targets.length, 'target')}</span>
+          </span>
+          <RouteMenu route={route} />
+        </div>
+        {open && (
+          <section id={panel} className={classes.targets} aria-label={`Targets of ${alias}`}>
+            <Targets route={route} at={at} />
+          </section>
+        )}
+      </>
+    );
+  },
+  // The handlers are new each time; what they do depends on nothing else.
+  (a, b) => a.route === b.route && a.open === b.open && a.chosen === b.chosen && (!b.open || a.at === b.at),
+);
+
+/** Through whom it goes, each once, in order. */
+function providersOf(route: Route): string[] {
+  return [...new Set(route.targets.map((t) => t.provider_name))];
+}
+
+type Act = 'rename' | 'duplicate' | 'delete' | 'group';
+
+function RouteMenu({ route }: { route: Route }) {
+  const [act, setAct] = useState<Act>();
+  const close = () => setAct(undefined);
+  const alias = route.model_alias;
+  return (
+    <>
+      <Menu position="bottom-end" width={190}>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={`More for ${alias}`}>
+            <IconDots size={18} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setAct('rename')}>
+            Rename
+          </Menu.Item>
+          <Menu.Item leftSection={<IconCopy size={16} />} onClick={() => setAct('duplicate')}>
+            Duplicate
+          </Menu.Item>
+          <Menu.Item leftSection={<IconFolderPlus size={16} />} onClick={() => setAct('group')}>
+            Add to group
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item leftSection={<IconTrash size={16} />} className={classes.danger} onClick={() => setAct('delete')}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {act === 'rename' && <RenameRoute alias={alias} onClose={close} />}
+      {act === 'duplicate' && <DuplicateRoute alias={alias} onClose={close} />}
+      {act === 'delete' && <DeleteRoute route={route} onClose={close} />}
+      {act === 'group' && <AddToGroup aliases={[alias]} onClose={close} />}
+    </>
+  );
+}
