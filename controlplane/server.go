@@ -59,7 +59,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, store.Config{DatabaseURL: cfg.DatabaseURL, SealKey: cfg.SealKey, Compile: rest.Compilable})
+	db, err := store.Open(ctx, store.Config{DatabaseURL: cfg.DatabaseURL, SealKey: cfg.SealKey})
 	if err != nil {
 		return nil, fmt.Errorf("controlplane: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -74,7 +75,7 @@ func New(cfg Config) (*Node, error) {
 	}
 	client := upstream.New(upstream.Config{SealKey: cfg.SealKey, Guard: cfg.Guard, Ambient: cfg.Ambient, Services: cfg.TokenServices})
 	l, err := link.New(link.Config{URL: cfg.NATSURL, InProcess: cfg.InProcess, Node: cfg.Name, SigningKey: cfg.SigningKey, Dir: cfg.Dir,
-		Ambient: cfg.Ambient, Probe: client.Probe, Log: cfg.Log})
+		Ambient: cfg.Ambient, Build: build(), Probe: client.Probe, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,17 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, link: l, upstream: client}
-	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, HashKey: hashKey, Log: cfg.Log})
+	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, Used: l.Used, HashKey: hashKey, Log: cfg.Log})
 	return n, nil
+}
+
+// build is the version that this program was built as.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return info.Main.Version
 }
 
 // hashKeyOf derives what callers' own credentials are hashed with. Every node holds

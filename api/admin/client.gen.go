@@ -321,6 +321,17 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 	UpdateConnection(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// WatchChanges Hear what changes
+	//
+	// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+	// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+	// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+	// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+	// again by itself. Each caller may have 16 streams at a time.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/events (the `WatchChanges` operationId).
+	WatchChanges(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ExplainRequestWithBody What the gateway would do with a request
 	//
 	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
@@ -793,6 +804,15 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias} (the `RemoveModelRouteGroupMember` operationId).
 	RemoveModelRouteGroupMember(ctx context.Context, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListNodes See the nodes and what each did in the last hour
+	//
+	// Every node that is known to serve the organization is asked, and given half a second. One that did not answer is listed without
+	// what it would have said. A node counts for itself, from when it started, and only requests whose route was walked: what the
+	// gateway refuses before that, and counts of tokens, are not in it.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/nodes (the `ListNodes` operationId).
+	ListNodes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetProviderCatalog What is known of each vendor
 	//
 	// Suggestions for a new provider. Nothing here is a limit on what may be configured.
@@ -1257,6 +1277,17 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/user/api-keys/{id}/rotate (the `RotateOwnApiKey` operationId).
 	RotateOwnApiKey(ctx context.Context, id Id, params *RotateOwnApiKeyParams, body RotateOwnApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WatchOwnChanges Hear what changes
+	//
+	// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+	// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+	// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+	// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+	// again by itself. Each caller may have 16 streams at a time.
+	//
+	// Corresponds with GET /api/llm-gateway/user/events (the `WatchOwnChanges` operationId).
+	WatchOwnChanges(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListOwnModels List the models that I can call
 	//
@@ -1869,6 +1900,27 @@ func (c *Client) UpdateConnectionWithBody(ctx context.Context, id Id, params *Up
 // Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 func (c *Client) UpdateConnection(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateConnectionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WatchChanges Hear what changes
+//
+// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+// again by itself. Each caller may have 16 streams at a time.
+//
+// Corresponds with GET /api/llm-gateway/admin/events (the `WatchChanges` operationId).
+func (c *Client) WatchChanges(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWatchChangesRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -2931,6 +2983,25 @@ func (c *Client) RemoveModelRouteGroupMember(ctx context.Context, id Id, alias A
 	return c.Client.Do(req)
 }
 
+// ListNodes See the nodes and what each did in the last hour
+//
+// Every node that is known to serve the organization is asked, and given half a second. One that did not answer is listed without
+// what it would have said. A node counts for itself, from when it started, and only requests whose route was walked: what the
+// gateway refuses before that, and counts of tokens, are not in it.
+//
+// Corresponds with GET /api/llm-gateway/admin/nodes (the `ListNodes` operationId).
+func (c *Client) ListNodes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListNodesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetProviderCatalog What is known of each vendor
 //
 // Suggestions for a new provider. Nothing here is a limit on what may be configured.
@@ -3976,6 +4047,27 @@ func (c *Client) RotateOwnApiKeyWithBody(ctx context.Context, id Id, params *Rot
 // Corresponds with POST /api/llm-gateway/user/api-keys/{id}/rotate (the `RotateOwnApiKey` operationId).
 func (c *Client) RotateOwnApiKey(ctx context.Context, id Id, params *RotateOwnApiKeyParams, body RotateOwnApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateOwnApiKeyRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WatchOwnChanges Hear what changes
+//
+// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+// again by itself. Each caller may have 16 streams at a time.
+//
+// Corresponds with GET /api/llm-gateway/user/events (the `WatchOwnChanges` operationId).
+func (c *Client) WatchOwnChanges(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWatchOwnChangesRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5287,6 +5379,33 @@ func NewUpdateConnectionRequestWithBody(server string, id Id, params *UpdateConn
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewWatchChangesRequest constructs an http.Request for the WatchChanges method
+func NewWatchChangesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -7417,6 +7536,33 @@ func NewRemoveModelRouteGroupMemberRequest(server string, id Id, alias Alias, pa
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListNodesRequest constructs an http.Request for the ListNodes method
+func NewListNodesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/nodes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -9653,6 +9799,33 @@ func NewRotateOwnApiKeyRequestWithBody(server string, id Id, params *RotateOwnAp
 	return req, nil
 }
 
+// NewWatchOwnChangesRequest constructs an http.Request for the WatchOwnChanges method
+func NewWatchOwnChangesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/user/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListOwnModelsRequest constructs an http.Request for the ListOwnModels method
 func NewListOwnModelsRequest(server string) (*http.Request, error) {
 	var err error
@@ -10334,6 +10507,19 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 	UpdateConnectionWithResponse(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConnectionResponse, error)
 
+	// WatchChangesWithResponse Hear what changes
+	//
+	// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+	// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+	// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+	// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+	// again by itself. Each caller may have 16 streams at a time.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/events (the `WatchChanges` operationId).
+	WatchChangesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*WatchChangesResponse, error)
+
 	// ExplainRequestWithBodyWithResponse What the gateway would do with a request
 	//
 	// Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
@@ -10854,6 +11040,17 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias} (the `RemoveModelRouteGroupMember` operationId).
 	RemoveModelRouteGroupMemberWithResponse(ctx context.Context, id Id, alias Alias, params *RemoveModelRouteGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveModelRouteGroupMemberResponse, error)
 
+	// ListNodesWithResponse See the nodes and what each did in the last hour
+	//
+	// Every node that is known to serve the organization is asked, and given half a second. One that did not answer is listed without
+	// what it would have said. A node counts for itself, from when it started, and only requests whose route was walked: what the
+	// gateway refuses before that, and counts of tokens, are not in it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/nodes (the `ListNodes` operationId).
+	ListNodesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListNodesResponse, error)
+
 	// GetProviderCatalogWithResponse What is known of each vendor
 	//
 	// Suggestions for a new provider. Nothing here is a limit on what may be configured.
@@ -11372,6 +11569,19 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/llm-gateway/user/api-keys/{id}/rotate (the `RotateOwnApiKey` operationId).
 	RotateOwnApiKeyWithResponse(ctx context.Context, id Id, params *RotateOwnApiKeyParams, body RotateOwnApiKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateOwnApiKeyResponse, error)
+
+	// WatchOwnChangesWithResponse Hear what changes
+	//
+	// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+	// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+	// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+	// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+	// again by itself. Each caller may have 16 streams at a time.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/user/events (the `WatchOwnChanges` operationId).
+	WatchOwnChangesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*WatchOwnChangesResponse, error)
 
 	// ListOwnModelsWithResponse List the models that I can call
 	//
@@ -13373,6 +13583,82 @@ func (r UpdateConnectionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateConnectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// WatchChangesResponse401Headers the declared response headers of an HTTP 401 response for WatchChanges
+type WatchChangesResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+// WatchChangesResponse429Headers the declared response headers of an HTTP 429 response for WatchChanges
+type WatchChangesResponse429Headers struct {
+	RetryAfter *int
+}
+
+type WatchChangesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *TooManyStreams
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *WatchChangesResponse401Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *WatchChangesResponse429Headers
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r WatchChangesResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r WatchChangesResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r WatchChangesResponse) GetJSON429() *TooManyStreams {
+	return r.JSON429
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r WatchChangesResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r WatchChangesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WatchChangesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WatchChangesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WatchChangesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17341,6 +17627,82 @@ func (r RemoveModelRouteGroupMemberResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RemoveModelRouteGroupMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListNodesResponse401Headers the declared response headers of an HTTP 401 response for ListNodes
+type ListNodesResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+type ListNodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]Node
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListNodesResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListNodesResponse) GetJSON200() *[]Node {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListNodesResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListNodesResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListNodesResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListNodesResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListNodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListNodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListNodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListNodesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21436,6 +21798,82 @@ func (r RotateOwnApiKeyResponse) ContentType() string {
 	return ""
 }
 
+// WatchOwnChangesResponse401Headers the declared response headers of an HTTP 401 response for WatchOwnChanges
+type WatchOwnChangesResponse401Headers struct {
+	WWWAuthenticate *string
+}
+
+// WatchOwnChangesResponse429Headers the declared response headers of an HTTP 429 response for WatchOwnChanges
+type WatchOwnChangesResponse429Headers struct {
+	RetryAfter *int
+}
+
+type WatchOwnChangesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *TooManyStreams
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *WatchOwnChangesResponse401Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *WatchOwnChangesResponse429Headers
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r WatchOwnChangesResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r WatchOwnChangesResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r WatchOwnChangesResponse) GetJSON429() *TooManyStreams {
+	return r.JSON429
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r WatchOwnChangesResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r WatchOwnChangesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WatchOwnChangesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WatchOwnChangesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WatchOwnChangesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListOwnModelsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnModels
 type ListOwnModelsResponse401Headers struct {
 	WWWAuthenticate *string
@@ -22765,6 +23203,25 @@ func (c *ClientWithResponses) UpdateConnectionWithResponse(ctx context.Context, 
 	return ParseUpdateConnectionResponse(rsp)
 }
 
+// WatchChangesWithResponse Hear what changes
+//
+// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+// again by itself. Each caller may have 16 streams at a time.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/events (the `WatchChanges` operationId).
+func (c *ClientWithResponses) WatchChangesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*WatchChangesResponse, error) {
+	rsp, err := c.WatchChanges(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWatchChangesResponse(rsp)
+}
+
 // ExplainRequestWithBodyWithResponse What the gateway would do with a request
 //
 // Walks a request through the organization's configuration with the code that the nodes run: how its model resolves,
@@ -23631,6 +24088,23 @@ func (c *ClientWithResponses) RemoveModelRouteGroupMemberWithResponse(ctx contex
 		return nil, err
 	}
 	return ParseRemoveModelRouteGroupMemberResponse(rsp)
+}
+
+// ListNodesWithResponse See the nodes and what each did in the last hour
+//
+// Every node that is known to serve the organization is asked, and given half a second. One that did not answer is listed without
+// what it would have said. A node counts for itself, from when it started, and only requests whose route was walked: what the
+// gateway refuses before that, and counts of tokens, are not in it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/nodes (the `ListNodes` operationId).
+func (c *ClientWithResponses) ListNodesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListNodesResponse, error) {
+	rsp, err := c.ListNodes(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListNodesResponse(rsp)
 }
 
 // GetProviderCatalogWithResponse What is known of each vendor
@@ -24504,6 +24978,25 @@ func (c *ClientWithResponses) RotateOwnApiKeyWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseRotateOwnApiKeyResponse(rsp)
+}
+
+// WatchOwnChangesWithResponse Hear what changes
+//
+// A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+// asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+// The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+// keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+// again by itself. Each caller may have 16 streams at a time.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/user/events (the `WatchOwnChanges` operationId).
+func (c *ClientWithResponses) WatchOwnChangesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*WatchOwnChangesResponse, error) {
+	rsp, err := c.WatchOwnChanges(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWatchOwnChangesResponse(rsp)
 }
 
 // ListOwnModelsWithResponse List the models that I can call
@@ -26443,6 +26936,76 @@ func ParseUpdateConnectionResponse(rsp *http.Response) (*UpdateConnectionRespons
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseWatchChangesResponse parses an HTTP response from a WatchChangesWithResponse call
+func ParseWatchChangesResponse(rsp *http.Response) (*WatchChangesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WatchChangesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyStreams
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers WatchChangesResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 429:
+		var headers WatchChangesResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
 	}
 
 	return response, nil
@@ -30099,6 +30662,73 @@ func ParseRemoveModelRouteGroupMemberResponse(rsp *http.Response) (*RemoveModelR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveModelRouteGroupMemberResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListNodesResponse parses an HTTP response from a ListNodesWithResponse call
+func ParseListNodesResponse(rsp *http.Response) (*ListNodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListNodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []Node
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ListNodesResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33879,6 +34509,76 @@ func ParseRotateOwnApiKeyResponse(rsp *http.Response) (*RotateOwnApiKeyResponse,
 			headers.WWWAuthenticate = &value
 		}
 		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseWatchOwnChangesResponse parses an HTTP response from a WatchOwnChangesWithResponse call
+func ParseWatchOwnChangesResponse(rsp *http.Response) (*WatchOwnChangesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WatchOwnChangesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyStreams
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers WatchOwnChangesResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 429:
+		var headers WatchOwnChangesResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers429 = &headers
 	}
 
 	return response, nil

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -77,6 +78,9 @@ type ServerInterface interface {
 	// UpdateConnection Change a shared credential
 	// (PUT /api/llm-gateway/admin/connections/{id})
 	UpdateConnection(ctx echo.Context, id Id, params UpdateConnectionParams) error
+	// WatchChanges Hear what changes
+	// (GET /api/llm-gateway/admin/events)
+	WatchChanges(ctx echo.Context) error
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx echo.Context) error
@@ -200,6 +204,9 @@ type ServerInterface interface {
 	// RemoveModelRouteGroupMember Take a route out of a model route group
 	// (DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias})
 	RemoveModelRouteGroupMember(ctx echo.Context, id Id, alias Alias, params RemoveModelRouteGroupMemberParams) error
+	// ListNodes See the nodes and what each did in the last hour
+	// (GET /api/llm-gateway/admin/nodes)
+	ListNodes(ctx echo.Context) error
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx echo.Context) error
@@ -329,6 +336,9 @@ type ServerInterface interface {
 	// RotateOwnApiKey Replace the secret of a gateway key of mine
 	// (POST /api/llm-gateway/user/api-keys/{id}/rotate)
 	RotateOwnApiKey(ctx echo.Context, id Id, params RotateOwnApiKeyParams) error
+	// WatchOwnChanges Hear what changes
+	// (GET /api/llm-gateway/user/events)
+	WatchOwnChanges(ctx echo.Context) error
 	// ListOwnModels List the models that I can call
 	// (GET /api/llm-gateway/user/models)
 	ListOwnModels(ctx echo.Context) error
@@ -898,6 +908,15 @@ func (w *ServerInterfaceWrapper) UpdateConnection(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateConnection(ctx, id, params)
+	return err
+}
+
+// WatchChanges converts echo context to params.
+func (w *ServerInterfaceWrapper) WatchChanges(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.WatchChanges(ctx)
 	return err
 }
 
@@ -2008,6 +2027,15 @@ func (w *ServerInterfaceWrapper) RemoveModelRouteGroupMember(ctx echo.Context) e
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.RemoveModelRouteGroupMember(ctx, id, alias, params)
+	return err
+}
+
+// ListNodes converts echo context to params.
+func (w *ServerInterfaceWrapper) ListNodes(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListNodes(ctx)
 	return err
 }
 
@@ -3150,6 +3178,15 @@ func (w *ServerInterfaceWrapper) RotateOwnApiKey(ctx echo.Context) error {
 	return err
 }
 
+// WatchOwnChanges converts echo context to params.
+func (w *ServerInterfaceWrapper) WatchOwnChanges(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.WatchOwnChanges(ctx)
+	return err
+}
+
 // ListOwnModels converts echo context to params.
 func (w *ServerInterfaceWrapper) ListOwnModels(ctx echo.Context) error {
 	var err error
@@ -3443,6 +3480,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.GetRoutingRule, options.OperationMiddlewares["getRoutingRule"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routing-rules/:id", wrapper.UpdateRoutingRule, options.OperationMiddlewares["updateRoutingRule"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/config-status", wrapper.GetConfigStatus, options.OperationMiddlewares["getConfigStatus"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/nodes", wrapper.ListNodes, options.OperationMiddlewares["listNodes"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/events", wrapper.WatchChanges, options.OperationMiddlewares["watchChanges"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/user/events", wrapper.WatchOwnChanges, options.OperationMiddlewares["watchOwnChanges"]...)
 	router.POST(options.BaseURL+"/oauth/token", wrapper.CreateToken, options.OperationMiddlewares["createToken"]...)
 
 }
@@ -3483,6 +3523,15 @@ type TooManyJSONResponse struct {
 	Body Error
 
 	Headers TooManyResponseHeaders
+}
+
+type TooManyStreamsResponseHeaders struct {
+	RetryAfter *int
+}
+type TooManyStreamsJSONResponse struct {
+	Body Error
+
+	Headers TooManyStreamsResponseHeaders
 }
 
 type UnauthenticatedResponseHeaders struct {
@@ -5772,6 +5821,118 @@ func (response UpdateConnection422JSONResponse) VisitUpdateConnectionResponse(w 
 type UpdateConnection500JSONResponse struct{ InternalJSONResponse }
 
 func (response UpdateConnection500JSONResponse) VisitUpdateConnectionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchChangesRequestObject struct {
+}
+
+type WatchChangesResponseObject interface {
+	VisitWatchChangesResponse(w http.ResponseWriter) error
+}
+
+type WatchChanges200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response WatchChanges200TexteventStreamResponse) VisitWatchChangesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type WatchChanges401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response WatchChanges401JSONResponse) VisitWatchChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchChanges403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response WatchChanges403JSONResponse) VisitWatchChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchChanges429JSONResponse struct{ TooManyStreamsJSONResponse }
+
+func (response WatchChanges429JSONResponse) VisitWatchChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchChanges500JSONResponse struct{ InternalJSONResponse }
+
+func (response WatchChanges500JSONResponse) VisitWatchChangesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -10650,6 +10811,86 @@ func (response RemoveModelRouteGroupMember500JSONResponse) VisitRemoveModelRoute
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodesRequestObject struct {
+}
+
+type ListNodesResponseObject interface {
+	VisitListNodesResponse(w http.ResponseWriter) error
+}
+
+type ListNodes200JSONResponse []Node
+
+func (response ListNodes200JSONResponse) VisitListNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodes401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ListNodes401JSONResponse) VisitListNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodes403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ListNodes403JSONResponse) VisitListNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodes500JSONResponse struct{ InternalJSONResponse }
+
+func (response ListNodes500JSONResponse) VisitListNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodes503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListNodes503JSONResponse) VisitListNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -15659,6 +15900,118 @@ func (response RotateOwnApiKey500JSONResponse) VisitRotateOwnApiKeyResponse(w ht
 	return err
 }
 
+type WatchOwnChangesRequestObject struct {
+}
+
+type WatchOwnChangesResponseObject interface {
+	VisitWatchOwnChangesResponse(w http.ResponseWriter) error
+}
+
+type WatchOwnChanges200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response WatchOwnChanges200TexteventStreamResponse) VisitWatchOwnChangesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type WatchOwnChanges401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response WatchOwnChanges401JSONResponse) VisitWatchOwnChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchOwnChanges403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response WatchOwnChanges403JSONResponse) VisitWatchOwnChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchOwnChanges429JSONResponse struct{ TooManyStreamsJSONResponse }
+
+func (response WatchOwnChanges429JSONResponse) VisitWatchOwnChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchOwnChanges500JSONResponse struct{ InternalJSONResponse }
+
+func (response WatchOwnChanges500JSONResponse) VisitWatchOwnChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListOwnModelsRequestObject struct {
 }
 
@@ -16749,6 +17102,9 @@ type StrictServerInterface interface {
 	// UpdateConnection Change a shared credential
 	// (PUT /api/llm-gateway/admin/connections/{id})
 	UpdateConnection(ctx context.Context, request UpdateConnectionRequestObject) (UpdateConnectionResponseObject, error)
+	// WatchChanges Hear what changes
+	// (GET /api/llm-gateway/admin/events)
+	WatchChanges(ctx context.Context, request WatchChangesRequestObject) (WatchChangesResponseObject, error)
 	// ExplainRequest What the gateway would do with a request
 	// (POST /api/llm-gateway/admin/explain)
 	ExplainRequest(ctx context.Context, request ExplainRequestRequestObject) (ExplainRequestResponseObject, error)
@@ -16872,6 +17228,9 @@ type StrictServerInterface interface {
 	// RemoveModelRouteGroupMember Take a route out of a model route group
 	// (DELETE /api/llm-gateway/admin/model-route-groups/{id}/members/{alias})
 	RemoveModelRouteGroupMember(ctx context.Context, request RemoveModelRouteGroupMemberRequestObject) (RemoveModelRouteGroupMemberResponseObject, error)
+	// ListNodes See the nodes and what each did in the last hour
+	// (GET /api/llm-gateway/admin/nodes)
+	ListNodes(ctx context.Context, request ListNodesRequestObject) (ListNodesResponseObject, error)
 	// GetProviderCatalog What is known of each vendor
 	// (GET /api/llm-gateway/admin/provider-catalog)
 	GetProviderCatalog(ctx context.Context, request GetProviderCatalogRequestObject) (GetProviderCatalogResponseObject, error)
@@ -17001,6 +17360,9 @@ type StrictServerInterface interface {
 	// RotateOwnApiKey Replace the secret of a gateway key of mine
 	// (POST /api/llm-gateway/user/api-keys/{id}/rotate)
 	RotateOwnApiKey(ctx context.Context, request RotateOwnApiKeyRequestObject) (RotateOwnApiKeyResponseObject, error)
+	// WatchOwnChanges Hear what changes
+	// (GET /api/llm-gateway/user/events)
+	WatchOwnChanges(ctx context.Context, request WatchOwnChangesRequestObject) (WatchOwnChangesResponseObject, error)
 	// ListOwnModels List the models that I can call
 	// (GET /api/llm-gateway/user/models)
 	ListOwnModels(ctx context.Context, request ListOwnModelsRequestObject) (ListOwnModelsResponseObject, error)
@@ -17724,6 +18086,29 @@ func (sh *strictHandler) UpdateConnection(ctx echo.Context, id Id, params Update
 		return err
 	} else if validResponse, ok := response.(UpdateConnectionResponseObject); ok {
 		return validResponse.VisitUpdateConnectionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// WatchChanges operation middleware
+func (sh *strictHandler) WatchChanges(ctx echo.Context) error {
+	var request WatchChangesRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.WatchChanges(ctx.Request().Context(), request.(WatchChangesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WatchChanges")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(WatchChangesResponseObject); ok {
+		return validResponse.VisitWatchChangesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -19147,6 +19532,29 @@ func (sh *strictHandler) RemoveModelRouteGroupMember(ctx echo.Context, id Id, al
 		return err
 	} else if validResponse, ok := response.(RemoveModelRouteGroupMemberResponseObject); ok {
 		return validResponse.VisitRemoveModelRouteGroupMemberResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListNodes operation middleware
+func (sh *strictHandler) ListNodes(ctx echo.Context) error {
+	var request ListNodesRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListNodes(ctx.Request().Context(), request.(ListNodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListNodes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListNodesResponseObject); ok {
+		return validResponse.VisitListNodesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -20602,6 +21010,29 @@ func (sh *strictHandler) RotateOwnApiKey(ctx echo.Context, id Id, params RotateO
 		return err
 	} else if validResponse, ok := response.(RotateOwnApiKeyResponseObject); ok {
 		return validResponse.VisitRotateOwnApiKeyResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// WatchOwnChanges operation middleware
+func (sh *strictHandler) WatchOwnChanges(ctx echo.Context) error {
+	var request WatchOwnChangesRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.WatchOwnChanges(ctx.Request().Context(), request.(WatchOwnChangesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WatchOwnChanges")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(WatchOwnChangesResponseObject); ok {
+		return validResponse.VisitWatchOwnChangesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

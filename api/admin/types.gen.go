@@ -2881,6 +2881,57 @@ type Named struct {
 	Name string             `json:"name"`
 }
 
+// Node defines model for Node.
+type Node struct {
+	// Activity The minutes of the last hour in which requests ended, oldest first.
+	Activity []NodeActivity `json:"activity"`
+	Answered bool           `json:"answered"`
+
+	// Build The version of its program. Null where it did not answer.
+	//
+	// Example: v1.4.0
+	Build nullable.Nullable[string] `json:"build"`
+	Epoch nullable.Nullable[int64]  `json:"epoch"`
+
+	// Joining Whether it still learns which targets cool down.
+	Joining bool `json:"joining"`
+
+	// Live Whether that is the newest.
+	Live bool `json:"live"`
+
+	// Node Example: node-1
+	Node string `json:"node"`
+
+	// Refused The version that the node refused last, where it took none since. It goes on with the one before.
+	Refused nullable.Nullable[ConfigRefusal] `json:"refused"`
+
+	// StartedAt Null where it did not answer.
+	StartedAt nullable.Nullable[time.Time] `json:"started_at"`
+
+	// Version What it serves; null where it did not answer, or serves nothing of the organization.
+	Version nullable.Nullable[int64] `json:"version"`
+}
+
+// NodeActivity defines model for NodeActivity.
+type NodeActivity struct {
+	// Failed Of the requests, those that no target served, or whose answer broke off.
+	Failed int64 `json:"failed"`
+
+	// Failovers Targets that they tried in vain.
+	Failovers int64 `json:"failovers"`
+
+	// Minute Its beginning.
+	//
+	// Example: 2026-11-30T09:41:00Z
+	Minute time.Time `json:"minute"`
+
+	// Requests Requests that ended in it.
+	Requests int64 `json:"requests"`
+
+	// Rescued Of the requests, those served after a target was tried in vain.
+	Rescued int64 `json:"rescued"`
+}
+
 // OwnApiKeyCreate defines model for OwnApiKeyCreate.
 type OwnApiKeyCreate struct {
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
@@ -4090,6 +4141,9 @@ type TooLarge = Error
 
 // TooMany defines model for TooMany.
 type TooMany = Error
+
+// TooManyStreams defines model for TooManyStreams.
+type TooManyStreams = Error
 
 // Unauthenticated defines model for Unauthenticated.
 type Unauthenticated = Error

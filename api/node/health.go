@@ -47,6 +47,8 @@ type HealthEvent struct {
 // HealthAsk asks for the health records of one organization.
 type HealthAsk struct {
 	OrganizationID uuid.UUID `json:"organization_id"`
+	// Activity asks for what the node itself did in the last hour, too.
+	Activity bool `json:"activity,omitempty"`
 }
 
 // HealthReport is one node's answer: every record of the organization that has a
@@ -61,6 +63,22 @@ type HealthReport struct {
 	// it may not know of every cooldown yet.
 	Partial bool           `json:"partial,omitempty"`
 	Records []RecordHealth `json:"records"`
+	// Build is the version of the node's program, UptimeMillis how long it has run, and
+	// Activity the minutes of the last hour with a request; all only where they were asked for.
+	Build        string           `json:"build,omitempty"`
+	UptimeMillis int64            `json:"uptime_ms,omitempty"`
+	Activity     []ActivityMinute `json:"activity,omitempty"`
+}
+
+// ActivityMinute is what became of an organization's requests on one node, by the
+// installation's time. Requests that were refused before their route was walked are not
+// in it.
+type ActivityMinute struct {
+	Minute    int64 `json:"minute"`    // since 1970-01-01T00:00Z
+	Requests  int64 `json:"requests"`  // that ended in it
+	Failovers int64 `json:"failovers"` // targets that they tried in vain
+	Rescued   int64 `json:"rescued"`   // of them: served after a target was tried in vain
+	Failed    int64 `json:"failed"`    // of them: served by no target, or broken off
 }
 
 // WithoutHistory returns the report without the transitions of its records, for

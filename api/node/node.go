@@ -7,7 +7,8 @@
 //
 //   - 1 (2026-11-29): first format.
 //     2026-11-30: a health event says how old it is, and when a lost log had it; probe slots;
-//     a health report says which configuration the node serves; checks of a provider's connection.
+//     a health report says which configuration the node serves; checks of a provider's connection;
+//     a health report says what the node did, where it is asked; uses of keys.
 //     2026-11-30: model access policies, groups of routes and of keys. A node from before does
 //     not check them: all are to be renewed before the first policy is written.
 //
@@ -57,6 +58,10 @@ const (
 	// provider's connection; the request is a ProbeAsk, the answer a ProbeReport.
 	AskProbeSubject = "ask.v1.probe"
 	ProbeQueue      = "probe"
+	// KeyUseSubject is where nodes tell the last uses of gateway keys, a JSON list of
+	// KeyUses; the first of KeyUseQueue's control planes to take it answers when they are kept.
+	KeyUseSubject = "use.v1.keys"
+	KeyUseQueue   = "key-use"
 	// AskSubject makes every node say its Acks again; a control plane that has just
 	// begun to listen asks, since it cannot know what it missed.
 	AskSubject = "ask.v1.acks"
@@ -101,6 +106,13 @@ func OrganizationOf(subject string) (uuid.UUID, error) {
 
 // AckSubject is where the named node acknowledges snapshots.
 func AckSubject(node string) string { return "ack.v1." + node }
+
+// KeyUse is the last use of a gateway key on one node.
+type KeyUse struct {
+	OrganizationID uuid.UUID `json:"organization_id"`
+	KeyID          uuid.UUID `json:"key_id"`
+	AgeMillis      int64     `json:"age_ms"` // how long before this was sent
+}
 
 // Ack says that a node serves a version, or why it refused it.
 type Ack struct {

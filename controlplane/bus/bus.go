@@ -49,6 +49,8 @@ type Bus struct {
 	probes chan struct{}
 	conn   atomic.Pointer[nats.Conn]
 
+	watchers watchers
+
 	mu   sync.Mutex
 	acks map[ackKey]node.Ack
 	more chan struct{} // closed and renewed at each acknowledgement
@@ -76,7 +78,7 @@ func New(cfg Config) (*Bus, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Bus{cfg: cfg, poke: make(chan struct{}, 1), redo: make(chan struct{}, 1), probes: make(chan struct{}, 1), acks: map[ackKey]node.Ack{}, more: make(chan struct{})}, nil
+	return &Bus{cfg: cfg, poke: make(chan struct{}, 1), redo: make(chan struct{}, 1), probes: make(chan struct{}, 1), watchers: watchers{of: map[uuid.UUID][]*watch{}}, acks: map[ackKey]node.Ack{}, more: make(chan struct{})}, nil
 }
 
 // Run publishes until ctx ends. Lost connections are waited out.
@@ -97,6 +99,10 @@ func (b *Bus) Run(ctx context.Context) error {
 		return fmt.Errorf("subscribing to acknowledgements: %w", err)
 	}
 	defer func() { _ = acks.Unsubscribe() }()
+	if err := errors.Join(b.watchHealth(ctx, nc), b.hearKeyUses(ctx, nc)); err != nil {
+		return fmt.Errorf("subscribing to the nodes: %w", err)
+	}
+	defer b.watchers.close()
 	if err := nc.Publish(node.AskSubject, nil); err != nil {
 		return fmt.Errorf("asking for acknowledgements: %w", err)
 	}
@@ -115,6 +121,7 @@ func (b *Bus) connect() (*nats.Conn, error) {
 		nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.ReconnectWait(200 * time.Millisecond),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			_ = nc.Publish(node.AskSubject, nil) // what was said meanwhile was missed
+			b.watchers.changed(uuid.Nil, TopicHealth, TopicNodes)
 			signal(b.redo)
 		}),
 		nats.ConnectHandler(func(*nats.Conn) { signal(b.redo) }),
@@ -135,7 +142,8 @@ func signal(c chan struct{}) {
 // listen pokes the publisher when Postgres says that something changed.
 func (b *Bus) listen(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := b.cfg.Store.WaitForChange(ctx); err != nil {
+		organization, err := b.cfg.Store.WaitForChange(ctx)
+		if err != nil {
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second): // the poll goes on without it
@@ -144,6 +152,7 @@ func (b *Bus) listen(ctx context.Context) {
 		}
 		signal(b.poke)
 		signal(b.probes)
+		b.watchers.changed(organization, TopicConfig)
 	}
 }
 
@@ -165,6 +174,7 @@ func (b *Bus) heard(m *nats.Msg) {
 			b.cfg.Log.Error("a node refused a configuration", "node", ack.Node, "organization_id", ack.OrganizationID, "version", ack.Version, "code", ack.Code, "error", ack.Message)
 		}
 		b.acks[ackKey{ack.OrganizationID, ack.Node}] = ack
+		b.watchers.changed(ack.OrganizationID, TopicNodes)
 	}
 	close(b.more)
 	b.more = make(chan struct{})

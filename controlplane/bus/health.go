@@ -29,8 +29,17 @@ var errNotConnected = errors.New("the bus is not connected")
 // what came in time, and the nodes that are known to serve the organization and did
 // not answer.
 func (b *Bus) Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error) {
-	silent = b.nodesOf(organization)
-	err = b.askHealth(ctx, organization, answerTime, func(r node.HealthReport) (enough bool) {
+	return b.askAll(ctx, node.HealthAsk{OrganizationID: organization})
+}
+
+// Nodes is Health with what each node did in the last hour.
+func (b *Bus) Nodes(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error) {
+	return b.askAll(ctx, node.HealthAsk{OrganizationID: organization, Activity: true})
+}
+
+func (b *Bus) askAll(ctx context.Context, ask node.HealthAsk) (reports []node.HealthReport, silent []string, err error) {
+	silent = b.nodesOf(ask.OrganizationID)
+	err = b.askHealth(ctx, ask, answerTime, func(r node.HealthReport) (enough bool) {
 		reports = append(reports, r)
 		silent = slices.DeleteFunc(silent, func(name string) bool { return name == r.Node })
 		return len(silent) == 0
@@ -42,7 +51,7 @@ func (b *Bus) Health(ctx context.Context, organization uuid.UUID) (reports []nod
 // report when none came within 150 ms. A node that has only just joined may not know
 // all, and is listened to only when nobody else answers.
 func (b *Bus) Glance(ctx context.Context, organization uuid.UUID) (report *node.HealthReport, err error) {
-	err = b.askHealth(ctx, organization, glanceTime, func(r node.HealthReport) (enough bool) {
+	err = b.askHealth(ctx, node.HealthAsk{OrganizationID: organization}, glanceTime, func(r node.HealthReport) (enough bool) {
 		report = &r
 		return !r.Partial
 	})
@@ -51,12 +60,12 @@ func (b *Bus) Glance(ctx context.Context, organization uuid.UUID) (report *node.
 
 // askHealth hands each node's answer to take, until that is enough, the time is up, or
 // there is nobody to ask.
-func (b *Bus) askHealth(ctx context.Context, organization uuid.UUID, patience time.Duration, take func(node.HealthReport) (enough bool)) error {
+func (b *Bus) askHealth(ctx context.Context, ask node.HealthAsk, patience time.Duration, take func(node.HealthReport) (enough bool)) error {
 	nc := b.conn.Load()
 	if nc == nil || !nc.IsConnected() {
 		return errNotConnected
 	}
-	if len(b.nodesOf(organization)) == 0 {
+	if len(b.nodesOf(ask.OrganizationID)) == 0 {
 		return nil
 	}
 	inbox := nc.NewInbox()
@@ -65,7 +74,7 @@ func (b *Bus) askHealth(ctx context.Context, organization uuid.UUID, patience ti
 		return err
 	}
 	defer func() { _ = answers.Unsubscribe() }()
-	body, err := json.Marshal(node.HealthAsk{OrganizationID: organization})
+	body, err := json.Marshal(ask)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,11 @@ type Fleet interface {
 	// Glance is Health in a hurry: what the first node to answer knows, or nil when none
 	// answers at once.
 	Glance(ctx context.Context, organization uuid.UUID) (*node.HealthReport, error)
+	// Nodes is Health with what each node did in the last hour.
+	Nodes(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
+	// Watch tells of changes of an organization until stop is called. changed has a value
+	// when take returns topics ("config", "health", "nodes"), and is closed when there will be none.
+	Watch(organization uuid.UUID) (changed <-chan struct{}, take func() []string, stop func())
 	// Acks are the last words of the nodes on an organization's configuration: the version
 	// that each took, or why it refused one.
 	Acks(organization uuid.UUID) []node.Ack
@@ -42,6 +47,16 @@ func (nobody) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string,
 
 func (nobody) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 	return nil, tenant.Unavailable()
+}
+
+func (nobody) Nodes(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
+	return nil, nil, tenant.Unavailable()
+}
+
+func (nobody) Watch(uuid.UUID) (changed <-chan struct{}, take func() []string, stop func()) {
+	none := make(chan struct{})
+	close(none)
+	return none, func() []string { return nil }, func() {}
 }
 
 func (nobody) Acks(uuid.UUID) []node.Ack { return nil }

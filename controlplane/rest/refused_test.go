@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spillway-gateway/spillway/api/node"
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/test/provider"
@@ -57,13 +58,13 @@ func TestWhatIsAcceptedIsServed(t *testing.T) {
 // What no node could ask is refused where it comes up, naming the field.
 func TestUnservableIsRefused(t *testing.T) {
 	t.Parallel()
-	a := setup(t)
-	a.db.Store.RefuseWith(func(p *node.Provider, model string) error {
+	a := setupAlone(t) // with a judge of its own
+	a.db.Store.JudgeWith(store.Judge{Serves: func(p *node.Provider, model string) error {
 		if model == "dark" || p.BaseURL == "https://dark.example" {
 			return tenant.Unservable("settings", p.Family, model)
 		}
 		return nil
-	})
+	}})
 	const why = "settings: no node could ask the model provider 'openai' for the model 'dark' with this"
 	a.call(t, "POST", providersPath, with(openAI("Dark"), fields{"models": []string{"light", "dark"}})).wantError(t, 400, "invalid_request_error", why)
 	id := a.provider(t, "P", "light")

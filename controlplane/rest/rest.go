@@ -51,6 +51,7 @@ type server struct {
 	fleet    Fleet
 	log      *slog.Logger
 	doc      *document
+	streams  streams
 }
 
 var _ admin.StrictServerInterface = (*server)(nil)
@@ -68,8 +69,8 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
-	cfg.Store.RefuseWith(refused)
-	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc}
+	cfg.Store.JudgeWith(store.Judge{Compile: compilable, Serves: serves})
+	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, streams: streams{open: map[uuid.UUID]int{}}}
 	if s.fleet == nil {
 		s.fleet = nobody{}
 	}

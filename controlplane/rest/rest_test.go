@@ -26,7 +26,10 @@ import (
 	"github.com/spillway-gateway/spillway/openapi"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
+	storetest.Main(m)
+}
 
 const (
 	adminPath        = "/api/llm-gateway/admin/"

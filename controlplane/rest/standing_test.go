@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,7 @@ type fleet struct {
 	err     error
 	asked   int
 	probe   node.ProbeReport
+	watched watched
 }
 
 func (f *fleet) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
@@ -40,6 +42,27 @@ func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 		return nil, f.err
 	}
 	return &f.reports[0], nil
+}
+
+func (f *fleet) Nodes(ctx context.Context, org uuid.UUID) ([]node.HealthReport, []string, error) {
+	return f.Health(ctx, org)
+}
+
+// watched is what Watch tells, of every organization.
+type watched struct {
+	changed chan struct{}
+	topics  chan []string
+	stopped atomic.Int64
+	left    chan struct{} // has a value at each stop, if made
+}
+
+func (f *fleet) Watch(uuid.UUID) (changed <-chan struct{}, take func() []string, stop func()) {
+	return f.watched.changed, func() []string { return <-f.watched.topics }, func() {
+		f.watched.stopped.Add(1)
+		if f.watched.left != nil {
+			f.watched.left <- struct{}{}
+		}
+	}
 }
 
 func (f *fleet) Acks(uuid.UUID) []node.Ack { return f.acks }

@@ -14,7 +14,8 @@ import (
 // touched is compiled, with what that stands on, and not the whole: what it did not touch
 // was compiled when it was written, and an organization may have ten thousand routes.
 func (d *DB) compiles(ctx context.Context, c *change) error {
-	if d.compile == nil {
+	compile := d.judge.Load().Compile
+	if compile == nil {
 		return nil
 	}
 	touched, err := c.touched(ctx)
@@ -35,7 +36,7 @@ func (d *DB) compiles(ctx context.Context, c *change) error {
 	if err := snapshotAccess(ctx, c, s, only("id", touched["model_access_policies"])); err != nil {
 		return err
 	}
-	return d.compile(s)
+	return compile(s)
 }
 
 // touched are the rows that the change made or changed, by table: those of which the

@@ -17,10 +17,11 @@ import (
 // compiling opens the database again, with what judges changes.
 func compiling(t testing.TB, db *storetest.Database, judge func(*node.Snapshot) error) *store.DB {
 	t.Helper()
-	opened, err := store.Open(t.Context(), store.Config{DatabaseURL: db.URL, SealKey: db.SealKey.PublicKey(), Compile: judge})
+	opened, err := store.Open(t.Context(), store.Config{DatabaseURL: db.URL, SealKey: db.SealKey.PublicKey()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	opened.JudgeWith(store.Judge{Compile: judge})
 	t.Cleanup(opened.Close)
 	return opened
 }

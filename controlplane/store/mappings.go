@@ -149,7 +149,7 @@ func (d *DB) requireServed(ctx context.Context, tx pgx.Tx, id uuid.UUID, upstrea
 	if err != nil {
 		return err
 	}
-	return tenant.OfProvider(d.refused(served(p.ProviderConfig), upstreamModel))
+	return tenant.OfProvider(d.serves(served(p.ProviderConfig), upstreamModel))
 }
 
 // findEnablement returns the 1:1 row of a model, or nil.

@@ -73,7 +73,7 @@ func (s Providers) Create(ctx context.Context, by tenant.Principal, in tenant.Pr
 			return err
 		}
 		for _, model := range in.Models {
-			if err := s.db.refused(served(cfg), model); err != nil {
+			if err := s.db.serves(served(cfg), model); err != nil {
 				return err
 			}
 		}
@@ -175,7 +175,7 @@ func (s Providers) refuseModels(ctx context.Context, c *change, id uuid.UUID, be
 		return err
 	}
 	for _, model := range models {
-		if err := s.db.refused(served(next), model); err != nil && s.db.refused(served(before), model) == nil {
+		if err := s.db.serves(served(next), model); err != nil && s.db.serves(served(before), model) == nil {
 			return err
 		}
 	}

@@ -52,22 +52,26 @@ func (d *DB) MarkPublished(ctx context.Context, org uuid.UUID, epoch, version in
 	})
 }
 
-// WaitForChange returns nil when some organization's configuration may have
-// changed, or an error when ctx is done or the connection failed. It is a wake-up
+// WaitForChange returns the organization whose configuration has changed, or none where
+// that of any may have, or an error when ctx is done or the connection failed. It is a wake-up
 // and no record: a change may be missed while nobody waits. Callers wait one at a
 // time, on one connection of their own.
-func (d *DB) WaitForChange(ctx context.Context) error {
+func (d *DB) WaitForChange(ctx context.Context) (organization uuid.UUID, err error) {
 	d.listening.Lock()
 	defer d.listening.Unlock()
 	if d.listener == nil {
 		// What changed before this could not wake anyone: say so once.
-		return d.startListening(ctx)
+		return uuid.Nil, d.startListening(ctx)
 	}
-	_, err := d.listener.WaitForNotification(ctx)
-	if err != nil && (ctx.Err() == nil || d.listener.IsClosed()) {
-		d.stopListening()
+	told, err := d.listener.WaitForNotification(ctx)
+	if err != nil {
+		if ctx.Err() == nil || d.listener.IsClosed() {
+			d.stopListening()
+		}
+		return uuid.Nil, err
 	}
-	return err
+	organization, _ = uuid.Parse(told.Payload) // none: it is somebody else's word
+	return organization, nil
 }
 
 func (d *DB) startListening(ctx context.Context) error {

@@ -34,18 +34,13 @@ type Config struct {
 	// SealKey is the data plane's public key. Without it no provider credential can
 	// be stored.
 	SealKey hpke.PublicKey
-	// Compile refuses what a node would refuse. Its error is for the caller whose change
-	// it is, and the change is not saved; it is given what the change touched, not a whole
-	// organization. Nil: nothing is refused.
-	Compile func(*node.Snapshot) error
 }
 
 // DB is the database. Its methods are safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
 	sealKey hpke.PublicKey
-	judge   atomic.Pointer[func(p *node.Provider, upstreamModel string) error] // see RefuseWith
-	compile func(*node.Snapshot) error
+	judge   atomic.Pointer[Judge] // see JudgeWith
 
 	listening sync.Mutex
 	listener  *pgx.Conn // nil until WaitForChange; guarded by listening
@@ -85,22 +80,30 @@ func open(ctx context.Context, cfg Config, role string) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool, sealKey: cfg.SealKey, compile: cfg.Compile}, nil
+	db := &DB{pool: pool, sealKey: cfg.SealKey}
+	db.judge.Store(&Judge{})
+	return db, nil
 }
 
-// RefuseWith has every change that is to be stored judged by what nodes make of it: refused
-// gives the error, a *tenant.Error, where none could ask the provider for the model. Until it
-// is called everything is stored.
-func (d *DB) RefuseWith(refused func(p *node.Provider, upstreamModel string) error) {
-	d.judge.Store(&refused)
+// Judge is what the nodes make of what is to be stored, by their own code. Its errors are
+// for the caller whose change it is, and the change is not saved.
+type Judge struct {
+	// Compile refuses what a node would refuse. It is given what a change touched and what
+	// that stands on, not a whole organization. Nil: nothing is refused.
+	Compile func(*node.Snapshot) error
+	// Serves refuses a provider, a *tenant.Error with the field at fault, that no node could
+	// ask for a model: nodes take it, and skip it on every request. Nil: none is refused.
+	Serves func(p *node.Provider, upstreamModel string) error
 }
 
-func (d *DB) refused(p *node.Provider, upstreamModel string) error {
-	judge := d.judge.Load()
-	if judge == nil {
-		return nil
+// JudgeWith has every change judged from now on.
+func (d *DB) JudgeWith(j Judge) { d.judge.Store(&j) }
+
+func (d *DB) serves(p *node.Provider, upstreamModel string) error {
+	if serves := d.judge.Load().Serves; serves != nil {
+		return serves(p, upstreamModel)
 	}
-	return (*judge)(p, upstreamModel)
+	return nil
 }
 
 // served is a provider as far as its addresses and its way to send a credential go.

@@ -251,29 +251,29 @@ func TestWaitForChange(t *testing.T) {
 	admin := db.Admin(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := db.Store.WaitForChange(ctx); err != nil { // the first call listens, and says to look
+	if _, err := db.Store.WaitForChange(ctx); err != nil { // the first call listens, and says to look
 		t.Fatal(err)
 	}
 	if _, err := db.Store.Providers().Create(ctx, admin, newProvider("P")); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Store.WaitForChange(ctx); err != nil {
+	if _, err := db.Store.WaitForChange(ctx); err != nil {
 		t.Fatal(err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := db.Store.WaitForChange(ended); !errors.Is(err, context.Canceled) {
+	if _, err := db.Store.WaitForChange(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want canceled", err)
 	}
 	short, endShort := context.WithTimeout(t.Context(), time.Millisecond)
 	defer endShort()
-	if err := db.Store.WaitForChange(short); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := db.Store.WaitForChange(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want deadline exceeded", err)
 	}
 	if _, err := db.Store.Providers().Create(ctx, admin, newProvider("Q")); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Store.WaitForChange(ctx); err != nil { // a wait that was given up loses nothing
+	if _, err := db.Store.WaitForChange(ctx); err != nil { // a wait that was given up loses nothing
 		t.Fatal(err)
 	}
 }
@@ -281,16 +281,16 @@ func TestWaitForChange(t *testing.T) {
 func TestWaitForChangeAfterTheConnectionBroke(t *testing.T) {
 	t.Parallel()
 	db := storetest.New(t)
-	if err := db.Store.WaitForChange(t.Context()); err != nil {
+	if _, err := db.Store.WaitForChange(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	query[bool](t, storetest.Connect(t, db.SuperuserURL), `
 		SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 	var pg *pgconn.PgError
-	if err := db.Store.WaitForChange(t.Context()); !errors.As(err, &pg) {
+	if _, err := db.Store.WaitForChange(t.Context()); !errors.As(err, &pg) {
 		t.Errorf("got %v, want the server's goodbye", err)
 	}
-	if err := db.Store.WaitForChange(t.Context()); err != nil {
+	if _, err := db.Store.WaitForChange(t.Context()); err != nil {
 		t.Errorf("the next wait connects again: got %v", err)
 	}
 }

@@ -93,6 +93,11 @@ func TooManyAttempts(wait time.Duration) error {
 	return &Error{Kind: KindTooMany, Code: "too_many_attempts", Message: "too many attempts to sign in: try again later", RetryAfter: wait}
 }
 
+// TooManyStreams is for a caller that has as many streams of events open as it may.
+func TooManyStreams(most int) error {
+	return &Error{Kind: KindTooMany, Code: "too_many_streams", Message: fmt.Sprintf("at most %d streams of events at a time", most), RetryAfter: 10 * time.Second}
+}
+
 // WrongPassword is for a change of a password whose old one is wrong.
 func WrongPassword() error { return Invalid("current_password", "current_password is wrong") }
 

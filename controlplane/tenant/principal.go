@@ -174,6 +174,9 @@ const (
 	DeleteRoutingRule Operation = "deleteRoutingRule"
 
 	GetConfigStatus Operation = "getConfigStatus"
+	ListNodes       Operation = "listNodes"
+	WatchChanges    Operation = "watchChanges"
+	WatchOwnChanges Operation = "watchOwnChanges"
 
 	ListAuditEvents Operation = "listAuditEvents"
 
@@ -308,6 +311,9 @@ var permissions = map[Operation]Role{
 	DeleteRoutingRule: RoleAdmin,
 
 	GetConfigStatus: RoleAdmin,
+	ListNodes:       RoleAdmin,
+	WatchChanges:    RoleAdmin,
+	WatchOwnChanges: RoleMember,
 
 	ListAuditEvents: RoleAdmin,
 

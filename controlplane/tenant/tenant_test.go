@@ -85,7 +85,7 @@ func TestSecretPrintsNothing(t *testing.T) {
 func TestPermit(t *testing.T) {
 	t.Parallel()
 	// What a member may do, and whether a machine may too.
-	members := map[tenant.Operation]bool{tenant.GetSession: true, tenant.Logout: true, tenant.ListOwnModels: true, tenant.GetProfile: false,
+	members := map[tenant.Operation]bool{tenant.GetSession: true, tenant.Logout: true, tenant.ListOwnModels: true, tenant.WatchOwnChanges: true, tenant.GetProfile: false,
 		tenant.UpdateProfile: false, tenant.ChangePassword: false, tenant.ListOwnSessions: false, tenant.EndOwnSession: false, tenant.ListOwnAPIKeys: false,
 		tenant.CreateOwnAPIKey: false, tenant.GetOwnAPIKey: false, tenant.UpdateOwnAPIKey: false, tenant.RevokeOwnAPIKey: false, tenant.RotateOwnAPIKey: false}
 	for _, op := range tenant.Operations() {

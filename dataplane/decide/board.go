@@ -35,8 +35,10 @@ type Board struct {
 	// node has in its cloud. Set before the first Compile.
 	Ambient bool
 
-	mu    sync.Mutex
-	cells map[HealthKey]*Cell
+	mu       sync.Mutex
+	cells    map[HealthKey]*Cell
+	activity map[uuid.UUID]*Activity // by organization
+	keyUses  map[uuid.UUID]map[uuid.UUID]*KeyUse
 
 	// Records of callers' own credentials, which exist only where something happened.
 	// Requests look here without a lock.
@@ -46,7 +48,21 @@ type Board struct {
 }
 
 // NewBoard returns a board on which everything is healthy.
-func NewBoard() *Board { return &Board{cells: map[HealthKey]*Cell{}} }
+func NewBoard() *Board {
+	return &Board{cells: map[HealthKey]*Cell{}, activity: map[uuid.UUID]*Activity{}, keyUses: map[uuid.UUID]map[uuid.UUID]*KeyUse{}}
+}
+
+// Activity returns the counts of an organization, made on first use.
+func (b *Board) Activity(organization uuid.UUID) *Activity {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.activity[organization]
+	if a == nil {
+		a = new(Activity)
+		b.activity[organization] = a
+	}
+	return a
+}
 
 // Cell returns the record of a key, made on first use. It outlives the
 // configuration that names it.

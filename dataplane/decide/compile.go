@@ -29,6 +29,7 @@ type Org struct {
 	access *accessList
 	// providers by id, those without a target too.
 	providers map[uuid.UUID]*Provider
+	Activity  *Activity // of its requests on this node
 }
 
 // Key is a gateway key's owner and limits.
@@ -40,6 +41,7 @@ type Key struct {
 	Access    *Access // what it may call
 	Disabled  bool
 	ExpiresAt time.Time // zero: never
+	Use       *KeyUse   // nil: of a caller that is only thought of
 }
 
 // Model is one entry of the callers' model list.
@@ -172,10 +174,11 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		return nil, err
 	}
 	org := &Org{ID: s.OrganizationID, Epoch: s.Epoch, Version: s.Version, routes: c.routes(), keys: make(map[node.Hash]*Key, len(s.Keys)),
-		access: access, providers: make(map[uuid.UUID]*Provider, len(c.providers))}
+		access: access, providers: make(map[uuid.UUID]*Provider, len(c.providers)), Activity: board.Activity(s.OrganizationID)}
+	uses := board.uses(s.OrganizationID, s.Keys)
 	for i := range s.Keys {
 		k := &s.Keys[i]
-		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Access: access.of(k), Disabled: k.Disabled}
+		key := &Key{ID: k.ID, Name: k.Name, UserID: k.UserID, GroupName: k.GroupName, Access: access.of(k), Disabled: k.Disabled, Use: uses[k.ID]}
 		if k.ExpiresAt != nil {
 			key.ExpiresAt = *k.ExpiresAt
 		}

@@ -25,7 +25,9 @@ func TestCheckAddress(t *testing.T) {
 		{"azure_openai", "https://r.openai.azure.com", "", "https://r.openai.azure.com/openai/v1/models"},
 		{"azure_openai", "https://r.openai.azure.com/openai/deployments/d/chat/completions", `{"api_version":"2024-10-21"}`,
 			"https://r.openai.azure.com/openai/models?api-version=2024-10-21"},
-		{"bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com", "", ""},
+		{"bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com", "", "https://bedrock-runtime.us-east-1.amazonaws.com/async-invoke?maxResults=1"},
+		{"vertex", "https://us-east5-aiplatform.googleapis.com", `{"project":"p"}`, "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5"},
+		{"vertex", "https://us-east5-aiplatform.googleapis.com", "", ""},
 	} {
 		settings := json.RawMessage(c.settings)
 		id := uuid.New()
@@ -70,17 +72,45 @@ func TestJudgeCheck(t *testing.T) {
 		"SpentOut":     {answered(403, `{"error":{"code":"insufficient_quota","message":"x"}}`), node.ProbeRejected, "the provider refused the credential (403)"},
 		"GoogleKey": {answered(400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`),
 			node.ProbeRejected, "the provider refused the credential (400)"},
-		"NotFound":    {answered(404, `{"error":{"message":"sk-canary"}}`), node.ProbeInconclusive, "the provider answered 404 when asked for its models, which says nothing of the credential"},
-		"RateLimited": {answered(429, ""), node.ProbeInconclusive, "the provider answered 429 when asked for its models, which says nothing of the credential"},
-		"Broken":      {answered(503, ""), node.ProbeInconclusive, "the provider answered 503 when asked for its models, which says nothing of the credential"},
-		"Redirect":    {answered(302, ""), node.ProbeInconclusive, "the provider answered 302 when asked for its models, which says nothing of the credential"},
-		"Refused":     {Evidence{Phase: Dialing, Cause: Refused}, node.ProbeUnreachable, "the connection to the provider could not be made"},
-		"Silent":      {Evidence{Phase: Sent, Cause: TimedOut}, node.ProbeUnreachable, "the provider did not answer in time"},
-		"CutOff":      {Evidence{Phase: Sent, Cause: Broken}, node.ProbeUnreachable, "the connection to the provider broke"},
-		"NoSeal":      {Evidence{Cause: GatewayFault}, node.ProbeInconclusive, "the stored credential cannot be used: store it again"},
-		"Stopped":     {Evidence{Phase: Sent, Cause: CallerGone}, node.ProbeInconclusive, "the check was not made to its end"},
+		"NotFound":     {answered(404, `{"error":{"message":"sk-canary"}}`), node.ProbeInconclusive, "the provider answered 404 when asked for its models, which says nothing of the credential"},
+		"RateLimited":  {answered(429, ""), node.ProbeInconclusive, "the provider answered 429 when asked for its models, which says nothing of the credential"},
+		"Broken":       {answered(503, ""), node.ProbeInconclusive, "the provider answered 503 when asked for its models, which says nothing of the credential"},
+		"Redirect":     {answered(302, ""), node.ProbeInconclusive, "the provider answered 302 when asked for its models, which says nothing of the credential"},
+		"TokenRefused": {Evidence{Phase: Dialing, Cause: CredentialRefused}, node.ProbeRejected, "the vendor's token service refused the credential"},
+		"Refused":      {Evidence{Phase: Dialing, Cause: Refused}, node.ProbeUnreachable, "the connection to the provider could not be made"},
+		"Silent":       {Evidence{Phase: Sent, Cause: TimedOut}, node.ProbeUnreachable, "the provider did not answer in time"},
+		"CutOff":       {Evidence{Phase: Sent, Cause: Broken}, node.ProbeUnreachable, "the connection to the provider broke"},
+		"NoSeal":       {Evidence{Cause: GatewayFault}, node.ProbeInconclusive, "the stored credential cannot be used: store it again"},
+		"Stopped":      {Evidence{Phase: Sent, Cause: CallerGone}, node.ProbeInconclusive, "the check was not made to its end"},
 	} {
-		if got, detail := JudgeCheck(c.evidence); got != c.want || detail != c.detail {
+		if got, detail := new(Provider).JudgeCheck(c.evidence); got != c.want || detail != c.detail {
+			t.Errorf("%s: got %s, %q; want %s, %q", name, got, detail, c.want, c.detail)
+		}
+	}
+}
+
+// A cloud that knows who asks, and does not let it look, says nothing against its
+// credential.
+func TestJudgeCheckOfClouds(t *testing.T) {
+	t.Parallel()
+	const unknown, noRole = "the provider refused the credential (403)", "Google takes the credential and lets it see nothing of the project (403): it needs roles/aiplatform.user"
+	for name, c := range map[string]struct {
+		family, kind, body string
+		want               node.ProbeOutcome
+		detail             string
+	}{
+		"MayNotList":   {"bedrock", "AccessDeniedException:http://internal.amazon.com/", `{"message":"User: x is not authorized to perform: bedrock:ListAsyncInvokes"}`, node.ProbeOK, ""},
+		"InBody":       {"bedrock", "", `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"User: x is not authorized"}`, node.ProbeOK, ""},
+		"UnknownKeys":  {"bedrock", "UnrecognizedClientException", `{"message":"The security token included in the request is invalid."}`, node.ProbeRejected, unknown},
+		"Signature":    {"bedrock", "InvalidSignatureException", `{"message":"The request signature we calculated does not match"}`, node.ProbeRejected, unknown},
+		"Ended":        {"bedrock", "ExpiredTokenException", `{"message":"The security token included in the request is expired"}`, node.ProbeRejected, unknown},
+		"APIKey":       {"bedrock", "AccessDeniedException", `{"message":"Authentication failed: Please make sure your API Key is valid."}`, node.ProbeRejected, unknown},
+		"NothingSaid":  {"bedrock", "", "", node.ProbeRejected, unknown},
+		"OfNobody":     {"openai", "AccessDeniedException", `{"message":"x"}`, node.ProbeRejected, unknown},
+		"VertexNoRole": {"vertex", "", `{"error":{"code":403,"status":"PERMISSION_DENIED"}}`, node.ProbeInconclusive, noRole},
+	} {
+		e := Evidence{Phase: Answered, Status: 403, Header: http.Header{"X-Amzn-Errortype": {c.kind}}, Body: []byte(c.body)}
+		if got, detail := (&Provider{Family: c.family}).JudgeCheck(e); got != c.want || detail != c.detail {
 			t.Errorf("%s: got %s, %q; want %s, %q", name, got, detail, c.want, c.detail)
 		}
 	}

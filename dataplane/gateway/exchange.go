@@ -31,8 +31,10 @@ type exchange struct {
 	to      llm.Dialect // what the target is asked in
 	body    []byte      // as targets of the dialect are sent it
 	control llm.Control
+	org     *decide.Org
 	route   *decide.Route
 	run     decide.Run
+	result  decide.Result
 	token   string     // the caller's own upstream credential: an Authorization header, or empty
 	own     decide.Own // the same as decisions know it; the credential itself goes to its vendor and nowhere else
 	across  crossing   // what is kept for targets of other dialects
@@ -94,7 +96,11 @@ func (h *Handler) authenticate(r *http.Request) (decide.Caller, *llm.Error) {
 			Message: "no gateway key: send your bd-... key in x-bd-api-key, x-api-key or Authorization: Bearer"}
 	}
 	if node.WellFormedKey(key) {
-		if caller, ok := h.cfg.Table().Lookup(node.HashKey(key), time.Now()); ok {
+		now := time.Now()
+		if caller, ok := h.cfg.Table().Lookup(node.HashKey(key), now); ok {
+			if h.cfg.Used != nil && caller.Key.Use.Note(now) {
+				h.cfg.Used(caller.Key.Use)
+			}
 			return caller, nil
 		}
 	}

@@ -40,6 +40,8 @@ type Config struct {
 	Alone    func() bool
 	Upstream *upstream.Client
 	Health   Health
+	// Used takes that a gateway key is in use, now and then for each; nil: nobody wants to know.
+	Used func(*decide.KeyUse)
 	// HashKey makes hashes of callers' own credentials useless to anyone who does not
 	// have it. The same on every node.
 	HashKey []byte
@@ -166,6 +168,7 @@ func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.D
 	if !h.receive(x) {
 		return
 	}
+	defer func() { x.org.Activity.Count(h.cfg.Health.Now(), x.result, x.run.Failed) }()
 	for {
 		target, admission, ok := x.run.Next(h.cfg.Health.Now())
 		if !ok {
@@ -214,8 +217,14 @@ func (h *Handler) receive(x *exchange) bool {
 	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
 		x.takeOwnCredential(h.cfg.HashKey)
 	}
+	x.org = caller.Org
 	x.begin(route, caller.Key.Access)
 	return true
+}
+
+// results are what a request comes to by its last turn.
+var results = map[decide.Turn]decide.Result{
+	decide.Served: decide.ResultServed, decide.PassedOn: decide.ResultRefused, decide.Broke: decide.ResultFailed, decide.CallerLeft: decide.ResultLeft,
 }
 
 // try tries one target, again where a rate limit is to be waited out, and reports
@@ -244,6 +253,7 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 			turn = decide.PassedOn
 		}
 		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
+		x.result = results[turn]
 		switch turn {
 		case decide.NextTarget:
 			x.run.Fail(t, verdict, time.Since(began))
@@ -253,6 +263,7 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 			x.passOn(answer)
 		case decide.Broke:
 			if verdict.Class == decide.BadRequest { // the caller's own
+				x.result = decide.ResultRefused
 				return true
 			}
 			h.logFailure(x, t, verdict)
@@ -277,6 +288,7 @@ func (h *Handler) logFailure(x *exchange, t *decide.Target, v decide.Verdict) {
 
 // exhausted answers when no target served.
 func (h *Handler) exhausted(x *exchange) {
+	x.result = decide.ResultFailed
 	e := x.run.Exhausted()
 	h.cfg.Log.Warn("no target served", "request_id", x.id, "route", x.route.Name, "status", e.Status, "failed", x.run.Failed, "targets", len(x.run.Attempts))
 	x.exhausted(e)

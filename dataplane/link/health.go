@@ -167,6 +167,12 @@ func (l *Link) answerHealth(m *nats.Msg) {
 		report := node.HealthReport{Node: l.cfg.Node, Partial: !l.caughtUp(), Records: []node.RecordHealth{}}
 		if org := l.Table().Org(ask.OrganizationID); org != nil {
 			report.Records, report.Epoch, report.Version = org.Report(l.Now()), org.Epoch, org.Version
+			if ask.Activity {
+				report.Activity = org.Activity.LastHour(l.Now())
+			}
+		}
+		if ask.Activity {
+			report.Build, report.UptimeMillis = l.cfg.Build, time.Since(l.began).Milliseconds()
 		}
 		if err = respond(m, report); errors.Is(err, nats.ErrMaxPayload) {
 			err = respond(m, report.WithoutHistory())

@@ -40,6 +40,8 @@ type Config struct {
 	Dir string
 	// Ambient is whether the operator lets organizations use the node's own cloud identity.
 	Ambient bool
+	// Build is the version of this program, as administrators are shown it.
+	Build string
 	// Probe checks a provider's connection; nil: this node checks none.
 	Probe func(context.Context, *decide.Provider) (node.ProbeOutcome, string)
 	Log   *slog.Logger
@@ -53,6 +55,8 @@ type Link struct {
 	board  *decide.Board
 	health *health
 	probes *probes
+	uses   *keyUses
+	began  time.Time
 	conn   atomic.Pointer[connection]
 	clock  clock
 
@@ -89,7 +93,7 @@ func New(cfg Config) (*Link, error) {
 	l := &Link{cfg: cfg, board: decide.NewBoard(), config: make(chan struct{}), replayed: make(chan struct{})}
 	l.board.Ambient = cfg.Ambient
 	l.clock.set(time.Now())
-	l.health, l.probes = newHealth(l), newProbes(l)
+	l.health, l.probes, l.uses, l.began = newHealth(l), newProbes(l), newKeyUses(l), time.Now()
 	l.table.Store(new(decide.Table))
 	if cfg.Dir == "" {
 		return l, nil
@@ -150,6 +154,9 @@ func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, 
 	l.health.observe(t, a, v, credential)
 }
 
+// Used takes that a gateway key is in use.
+func (l *Link) Used(use *decide.KeyUse) { l.uses.used(use) }
+
 // Reserve takes the fleet's slots for an attempt that is a probe, and reports whether
 // it may go on; the admission gives them back. Where the bus is away it may: the node
 // goes by its own slots.
@@ -203,6 +210,7 @@ func (l *Link) Run(ctx context.Context) error {
 	wg.Go(func() { l.clock.follow(ctx, js, l.health.outbox.ClockSet) })
 	wg.Go(func() { l.health.publish(ctx, nc, js) })
 	wg.Go(func() { l.probes.run(ctx, js) })
+	wg.Go(func() { l.uses.run(ctx, nc) })
 	if l.cfg.Probe != nil {
 		wg.Go(func() {
 			if err := l.answerChecks(ctx, nc); err != nil {

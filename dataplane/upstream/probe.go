@@ -19,8 +19,8 @@ const (
 	checkBytes = 64 << 10
 )
 
-// Probe reads a provider's list of models with its credential and says what that shows of
-// the connection, in words that hold no secret. It never fails.
+// Probe reads a provider's list of models, or what else it answers only to a good
+// credential, and says what that shows of the connection, in words that hold no secret. It never fails.
 // https://platform.openai.com/docs/api-reference/models/list
 // https://docs.anthropic.com/en/api/models-list
 func (c *Client) Probe(ctx context.Context, p *decide.Provider) (node.ProbeOutcome, string) {
@@ -33,7 +33,7 @@ func (c *Client) Probe(ctx context.Context, p *decide.Provider) (node.ProbeOutco
 	if errors.Is(err, ErrForbidden) {
 		return node.ProbeUnreachable, "the address is not one that the gateway may reach"
 	}
-	return decide.JudgeCheck(evidence)
+	return p.JudgeCheck(evidence)
 }
 
 // check is one request for the list.
@@ -50,7 +50,9 @@ func (c *Client) check(ctx context.Context, p *decide.Provider) (decide.Evidence
 		req.Header["Anthropic-Version"] = []string{"2023-06-01"}
 	}
 	if err := to.signer.sign(req, &Call{}); err != nil {
-		return decide.Evidence{Cause: decide.GatewayFault}, err
+		failed := &Error{Cause: decide.GatewayFault}
+		errors.As(err, &failed)
+		return decide.Evidence{Phase: failed.Phase, Cause: failed.Cause}, err
 	}
 	resp, err := to.transport.RoundTrip(req)
 	if err != nil {

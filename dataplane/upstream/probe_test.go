@@ -3,7 +3,9 @@ package upstream
 import (
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -74,7 +76,7 @@ func TestProbe(t *testing.T) {
 		"Guarded":     {guarded, probed(t, *sealed, org, "openai", "bearer_api_key", base+"/v1"), node.ProbeUnreachable},
 		"OtherHost":   {client, probed(t, other, org, "openai", "bearer_api_key", base+"/v1"), node.ProbeInconclusive},
 		"Passthrough": {client, probed(t, *sealed, org, "anthropic", "claude_oauth", base), node.ProbeUnsupported},
-		"Unknown":     {client, probed(t, *sealed, org, "bedrock", "aws_role", base), node.ProbeUnsupported},
+		"Unknown":     {client, probed(t, *sealed, org, "vertex", "google_service_account", base), node.ProbeUnsupported}, // no project
 		"Away":        {client, probed(t, *seal(t, private.PublicKey(), org, "127.0.0.1:1"), org, "openai", "bearer_api_key", "http://127.0.0.1:1/v1"), node.ProbeUnreachable},
 	} {
 		asked := len(double.Requests())
@@ -85,5 +87,59 @@ func TestProbe(t *testing.T) {
 		if got := len(double.Requests()); got != asked {
 			t.Errorf("%s: the provider was asked", name)
 		}
+	}
+}
+
+// AWS is asked, in signed requests or with a key, for what it shows to whoever it knows.
+func TestProbeOfBedrock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		auth, credentials string
+		want              node.ProbeOutcome
+	}{
+		"Keys":        {"aws_keys", storedKey, node.ProbeOK},
+		"WrongSecret": {"aws_keys", strings.Replace(storedKey, "EXAMPLEKEY", "EXAMPLEKEZ", 1), node.ProbeRejected},
+		"UnknownKeys": {"aws_keys", strings.Replace(storedKey, "AKIDEXAMPLE", "AKIDNOBODY", 1), node.ProbeRejected},
+		"APIKey":      {"bedrock_api_key", `{"api_key":"bearer-key"}`, node.ProbeOK},
+		"WrongAPIKey": {"bedrock_api_key", `{"api_key":"canary-key"}`, node.ProbeRejected},
+		"Role":        {"aws_role", storedRole(""), node.ProbeOK},
+		"OtherRole":   {"aws_role", strings.Replace(storedRole(""), "role/spillway", "role/other", 1), node.ProbeRejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := awsSetup(t, false)
+			b.aws.AddAWSRole(roleARN, b.org.String(), time.Hour)
+			outcome, detail := b.client.Probe(t.Context(), b.target(t, c.auth, c.credentials, claudeID).Provider)
+			if outcome != c.want || (detail == "") != (c.want == node.ProbeOK) || strings.Contains(detail, "canary") {
+				t.Errorf("got %s, %q, want %s", outcome, detail, c.want)
+			}
+			if c.want == node.ProbeOK {
+				b.clean(t)
+			}
+		})
+	}
+}
+
+// Google is asked for the place that the provider's models are at.
+func TestProbeOfVertex(t *testing.T) {
+	t.Parallel()
+	client, p, server := vertexBundle(t, decide.GoogleKeyAuth, false, ofAccount)
+	place := *p.Base
+	place.Path = "/v1/projects/proj/locations/us-east5"
+	p.Family, p.Check = "vertex", &place
+	if outcome, detail := client.Probe(t.Context(), p); outcome != node.ProbeOK || detail != "" {
+		t.Errorf("got %s, %q", outcome, detail)
+	}
+	server.Script("location", provider.Behavior{Status: 401}, provider.Behavior{Status: 403})
+	for _, want := range []node.ProbeOutcome{node.ProbeRejected, node.ProbeInconclusive} {
+		if outcome, detail := client.Probe(t.Context(), p); outcome != want || detail == "" {
+			t.Errorf("got %s, %q, want %s", outcome, detail, want)
+		}
+	}
+	client, p, server = vertexBundle(t, decide.GoogleKeyAuth, false, ofAccount)
+	p.Family, p.Check = "vertex", p.Base
+	server.Script(provider.GoogleTokenPath, provider.Behavior{Status: 400})
+	if outcome, detail := client.Probe(t.Context(), p); outcome != node.ProbeRejected || detail != "the vendor's token service refused the credential" {
+		t.Errorf("without a token: got %s, %q", outcome, detail)
 	}
 }

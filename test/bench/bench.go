@@ -57,8 +57,12 @@ func (b *bench) measure(ctx context.Context, rounds int) (*results, error) {
 	if err := b.measureMemory(ctx); err != nil {
 		return nil, err
 	}
+	if err := b.measureAdmin(ctx); err != nil {
+		return nil, err
+	}
 	chosen := slices.DeleteFunc(scenarios(b.size, rounds), func(c scenario) bool { return !b.only.MatchString(c.id) })
 	if len(chosen) == 0 {
+		b.results.Took = time.Since(begun)
 		return b.results, nil
 	}
 	err := b.onFleet(ctx, "load", b.size.failingRoutes(rounds), func(f *fleet) error { return b.measureLoad(ctx, f, chosen, rounds) })

@@ -28,6 +28,7 @@ type gateway struct {
 
 	process *process
 	token   string
+	models  []string // of the last provider that fill made
 }
 
 const patience = time.Minute

@@ -55,6 +55,13 @@ func added(scenario string, of func(sample) time.Duration) figure {
 	}
 }
 
+// took is how long something takes, as it is.
+func took(scenario string, of func(sample) time.Duration) figure {
+	return func(r *results, system string) (float64, bool) {
+		return r.median(scenario, system, func(s sample) float64 { return float64(of(s)) / float64(time.Millisecond) })
+	}
+}
+
 func perStream(n int) figure {
 	return func(r *results, system string) (float64, bool) {
 		return r.median(openID(n), system, func(s sample) float64 { return float64(s.Memory) / 1024 / float64(s.Requests) })
@@ -102,6 +109,12 @@ func rows() []row {
 		{"per open stream, 1,000 open", "KB", perStream(1000), nil, 60, 35},
 		{"per open stream, 5,000 open", "KB", perStream(5000), nil, 60, 35},
 		{"idle", "MB", idle, nil, 40, 25},
+		{"of 10,000 routes, list all, p50", "ms", took(adminList, p50), nil, 0, 0},
+		{"of 10,000 routes, list all, p99", "ms", took(adminList, p99), nil, 300, 300},
+		{"of 10,000 routes, list 100, p99", "ms", took(adminPage, p99), nil, 300, 300},
+		{"of 10,000 routes, create one, p50", "ms", took(adminCreate, p50), nil, 0, 0},
+		{"of 10,000 routes, create one, p99", "ms", took(adminCreate, p99), nil, 50, 50},
+		{"of 10,000 routes, live on a node, p99", "ms", took(adminLive, p99), nil, 2000, 2000},
 	}
 }
 

@@ -14,16 +14,17 @@ type size struct {
 	failing                                      int
 	slow, quick                                  time.Duration // of the open loops at 200/s and 1,000/s
 	open                                         []int
+	created, listed                              int // routes, and times that all of them are listed
 }
 
 var (
 	fullSize = size{
 		json: 10_000, prompt64K: 2000, prompt1M: 150, translated: 4000, agent: 2000, fast: 120, failing: 6000,
-		slow: 3 * time.Second, quick: 2 * time.Second, open: []int{1000, 5000},
+		slow: 3 * time.Second, quick: 2 * time.Second, open: []int{1000, 5000}, created: 500, listed: 100,
 	}
 	quickSize = size{
 		json: 3000, prompt64K: 600, prompt1M: 50, translated: 1000, agent: 500, fast: 40, failing: 1500,
-		slow: 1500 * time.Millisecond, quick: time.Second, open: []int{1000},
+		slow: 1500 * time.Millisecond, quick: time.Second, open: []int{1000}, created: 100, listed: 20,
 	}
 )
 

@@ -28,7 +28,16 @@ type bedrock struct {
 
 func (s *Server) bedrockRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /model/{id}/{operation}", s.handle(always(messages{}), s.bedrockCall))
+	mux.HandleFunc("GET /async-invoke", s.handle(always(messages{}), s.listAsyncInvokes))
 	mux.HandleFunc("POST /{$}", s.assumeRole)
+}
+
+// listAsyncInvokes answers to whoever AWS knows.
+func (s *Server) listAsyncInvokes(x *exchange) (name string, refusal *fault, good func() error) {
+	x.dialect = bedrock{messages{}, x, s.deniedBy(x)}
+	return "/async-invoke", nil, func() error {
+		return x.body(http.StatusOK, "application/json", encode(object("asyncInvokeSummaries", []any{})))
+	}
 }
 
 // credential is an API key, or the id of the key that signed.

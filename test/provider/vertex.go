@@ -180,10 +180,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 func (s *Server) vertexRoutes(mux *http.ServeMux) {
-	const place = "POST /v1/projects/{project}/locations/{location}"
+	const at = "/v1/projects/{project}/locations/{location}"
+	const place = "POST " + at
 	claude, compatible, tokens := vertexClaude{google: google{s}}, vertexChat{google: google{s}}, googleTokens{}
 	mux.HandleFunc(place+"/publishers/anthropic/models/{call}", s.handle(always(claude), s.vertexCall))
 	mux.HandleFunc(place+"/endpoints/openapi/chat/completions", s.handle(always(compatible), model))
+	mux.HandleFunc("GET "+at, s.auxiliary("location", always(compatible), func(x *exchange) any {
+		return object("name", strings.TrimPrefix(x.r.URL.Path, "/v1/"), "locationId", x.r.PathValue("location"))
+	}))
 	mux.HandleFunc("POST "+GoogleTokenPath, s.handle(always(tokens), s.googleToken))
 	mux.HandleFunc("POST "+GoogleIAMPath+"{account}", s.handle(always(tokens), s.googleImpersonate))
 	mux.HandleFunc("GET "+googleMetadataPath, s.googleMetadata)

@@ -1,4 +1,4 @@
-package rest_test
+package rest
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/api/node"
-	"github.com/spillway-gateway/spillway/controlplane/rest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
@@ -30,7 +29,7 @@ func TestCompilable(t *testing.T) {
 		"Policy": {node.Snapshot{AccessPolicies: []node.AccessPolicy{{Type: "greylist"}}}, "policy_type",
 			`the nodes would refuse this: access_policies[0]: policy_type: "greylist" is not known here`},
 	} {
-		err := rest.Compilable(&c.snapshot)
+		err := compilable(&c.snapshot)
 		if c.message == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -46,7 +45,7 @@ func TestCompilable(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if rest.Compilable(nil) == nil {
+	if compilable(nil) == nil {
 		t.Error("a panic is no success")
 	}
 }
