@@ -29,6 +29,7 @@ type Config struct {
 	SealKey     hpke.PublicKey     // the data plane's; required
 	TokenKey    ed25519.PrivateKey // signs access tokens, the same on every control plane; required
 	Issuer      string             // of access tokens; default "spillway"
+	GatewayURL  string             // where callers reach the gateway, for people to read; may be empty
 	Log         *slog.Logger       // nil: no log
 }
 
@@ -81,7 +82,7 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 		return nil, err
 	}
 	built, _ := web.Files()
-	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Portal: built, Log: cfg.Log})
+	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Portal: built, GatewayURL: cfg.GatewayURL, Log: cfg.Log})
 }
 
 // Handler is the admin API and the portal.

@@ -136,7 +136,7 @@ func (s *System) start(ctx context.Context) error {
 		return err
 	}
 	base := "http://" + front.Addr().String()
-	if err := s.startControl(ctx, keys, database); err != nil {
+	if err := s.startControl(ctx, keys, database, base); err != nil {
 		return err
 	}
 	if err := s.bootstrap(ctx, base); err != nil {
@@ -202,10 +202,10 @@ func (s *System) startNATS() error {
 	return nil
 }
 
-func (s *System) startControl(ctx context.Context, keys Keys, database string) error {
+func (s *System) startControl(ctx context.Context, keys Keys, database, base string) error {
 	cfg := controlplane.Config{
 		DatabaseURL: database, NATSURL: s.cfg.NATSURL, SealKey: keys.Seal.PublicKey(),
-		SigningKey: keys.Signing, TokenKey: keys.Token, Log: s.cfg.Log,
+		SigningKey: keys.Signing, TokenKey: keys.Token, GatewayURL: base, Log: s.cfg.Log,
 	}
 	if s.nats != nil {
 		cfg.InProcess = s.nats

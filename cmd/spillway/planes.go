@@ -29,6 +29,7 @@ const (
 func runControlPlane(ctx context.Context, c *invocation) error {
 	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the admin API and the token endpoint")
 	issuer := c.setting("issuer", "SPILLWAY_ISSUER", "spillway", "issuer of the access tokens, the same on every control plane")
+	gateway := c.setting("gateway-url", "SPILLWAY_GATEWAY_URL", "", "where callers reach the gateway, which the portal shows people; default the portal's own address")
 	level := c.flags.String("log-level", "info", "debug, info, warn or error")
 	if err := c.parse(0); err != nil {
 		return err
@@ -37,7 +38,7 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 	if err != nil {
 		return err
 	}
-	cfg := controlplane.Config{Issuer: *issuer, Log: log}
+	cfg := controlplane.Config{Issuer: *issuer, GatewayURL: *gateway, Log: log}
 	if err := c.controlSecrets(&cfg); err != nil {
 		return err
 	}

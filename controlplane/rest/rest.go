@@ -40,7 +40,9 @@ type Config struct {
 	People   *identity.People // required
 	Fleet    Fleet            // nil: the data plane is out of reach
 	Portal   fs.FS            // the built portal; nil: a page that says so
-	Log      *slog.Logger     // nil: no log
+	// GatewayURL is where callers reach the gateway, for people to read; "": not known.
+	GatewayURL string
+	Log        *slog.Logger // nil: no log
 }
 
 // server implements the operations of the document.
@@ -51,6 +53,7 @@ type server struct {
 	fleet    Fleet
 	log      *slog.Logger
 	doc      *document
+	gateway  string // its URL
 	streams  streams
 }
 
@@ -70,7 +73,7 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
 	cfg.Store.JudgeWith(store.Judge{Compile: compilable, Serves: serves})
-	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, streams: streams{open: map[uuid.UUID]int{}}}
+	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, gateway: cfg.GatewayURL, streams: streams{open: map[uuid.UUID]int{}}}
 	if s.fleet == nil {
 		s.fleet = nobody{}
 	}

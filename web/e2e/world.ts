@@ -140,7 +140,7 @@ export async function addProvider(name: string, ...models: string[]): Promise<st
     name,
     model_provider: 'openai',
     base_url: `${world.demo_url}/v1`,
-    api_key: `key-of-${name}`,
+    api_key: `key-of-${name.replaceAll(' ', '-')}`,
     models,
   });
   return made.id;

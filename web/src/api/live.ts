@@ -8,7 +8,7 @@ const pollEvery = 5_000; // milliseconds
  * Keeps what is on the screen current: the server says what changed, and the queries with
  * those topics are asked again. Without word from the server they are asked every 5 s.
  */
-export function useLive(stream: string | null): void {
+export function useLive(stream: string): void {
   const client = useQueryClient();
   useEffect(() => {
     let heard = false;
@@ -17,13 +17,9 @@ export function useLive(stream: string | null): void {
         refetch(client, ['config', 'health', 'nodes']);
       }
     }, pollEvery);
-    if (stream === null) {
-      return () => clearInterval(poll);
-    }
     const source = new EventSource(stream);
     source.addEventListener('open', () => {
-      heard = true;
-      refetch(client, ['config', 'health', 'nodes']); // what happened while nobody listened
+      heard = true; // the first event names everything: what happened while nobody listened
     });
     source.addEventListener('error', () => {
       heard = false;

@@ -137,6 +137,13 @@ export const configStatus = queryOptions({
   meta: { topics: ['config', 'nodes'] },
 });
 
+export const nodes = queryOptions({
+  queryKey: ['nodes'],
+  queryFn: () => body(api.GET(`${admin}/nodes`)),
+  meta: { topics: ['nodes'] },
+  refetchInterval: 20_000, // what they did is counted by the minute, and is no news
+});
+
 export const ownModels = queryOptions({
   queryKey: ['own-models'],
   queryFn: () => body(api.GET('/api/llm-gateway/user/models')),

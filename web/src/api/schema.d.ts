@@ -259,6 +259,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/llm-gateway/admin/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hear what changes
+         * @description A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+         *     asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+         *     The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+         *     keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+         *     again by itself. Each caller may have 16 streams at a time.
+         */
+        get: operations["watchChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/llm-gateway/admin/explain": {
         parameters: {
             query?: never;
@@ -860,6 +884,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/llm-gateway/admin/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the nodes and what each did in the last hour
+         * @description Every node that is known to serve the organization is asked, and given half a second. One that did not answer is listed without
+         *     what it would have said. A node counts for itself, from when it started, and only requests whose route was walked: what the
+         *     gateway refuses before that, and counts of tokens, are not in it.
+         */
+        get: operations["listNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/llm-gateway/admin/provider-catalog": {
         parameters: {
             query?: never;
@@ -1387,6 +1433,30 @@ export interface paths {
          * @description As `rotateApiKey`.
          */
         post: operations["rotateOwnApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/llm-gateway/user/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hear what changes
+         * @description A stream of server-sent events. Each is named `change`, and its data says which topics have changed, so that whoever shows them
+         *     asks for them again: `config` is what is stored, `health` what the nodes see of targets, `nodes` which nodes serve which version.
+         *     The first event names all, since what came before it is not known; what changes within 100 ms is one event. A comment every 15 s
+         *     keeps the connection up. The stream ends after five minutes, and when the data plane's bus goes; an `EventSource` then connects
+         *     again by itself. Each caller may have 16 streams at a time.
+         */
+        get: operations["watchOwnChanges"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2051,6 +2121,11 @@ export interface components {
              * @description Of the session, at the latest; null with an access token.
              */
             expires_at: string | null;
+            /**
+             * @description Where callers reach the gateway, without a path of an endpoint; null where the operator does not say.
+             * @example https://gateway.example.com
+             */
+            gateway_url: string | null;
             /**
              * Format: uuid
              * @description Of the user or service account.
@@ -2942,6 +3017,50 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
+        };
+        Node: components["schemas"]["ConfigNode"] & {
+            /** @description The minutes of the last hour in which requests ended, oldest first. */
+            activity: components["schemas"]["NodeActivity"][];
+            /**
+             * @description The version of its program. Null where it did not answer.
+             * @example v1.4.0
+             */
+            build: string | null;
+            /** @description Whether it still learns which targets cool down. */
+            joining: boolean;
+            /**
+             * Format: date-time
+             * @description Null where it did not answer.
+             */
+            started_at: string | null;
+        };
+        NodeActivity: {
+            /**
+             * Format: int64
+             * @description Of the requests, those that no target served, or whose answer broke off.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Targets that they tried in vain.
+             */
+            failovers: number;
+            /**
+             * Format: date-time
+             * @description Its beginning.
+             * @example 2026-11-30T09:41:00Z
+             */
+            minute: string;
+            /**
+             * Format: int64
+             * @description Requests that ended in it.
+             */
+            requests: number;
+            /**
+             * Format: int64
+             * @description Of the requests, those served after a target was tried in vain.
+             */
+            rescued: number;
         };
         OwnApiKeyCreate: {
             change_note?: components["schemas"]["ChangeNote"];
@@ -4178,6 +4297,26 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The caller has as many streams of events open as it may. */
+        TooManyStreams: {
+            headers: {
+                /** @description In seconds. */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "message": "at most 16 streams of events at a time",
+                 *         "type": "invalid_request_error",
+                 *         "code": "too_many_streams"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The access token is missing, invalid or expired. */
         Unauthenticated: {
             headers: {
@@ -4346,6 +4485,8 @@ export type ModelRouteGroupUpdate = components['schemas']['ModelRouteGroupUpdate
 export type ModelSyncMode = components['schemas']['ModelSyncMode'];
 export type Money = components['schemas']['Money'];
 export type Named = components['schemas']['Named'];
+export type Node = components['schemas']['Node'];
+export type NodeActivity = components['schemas']['NodeActivity'];
 export type OwnApiKeyCreate = components['schemas']['OwnApiKeyCreate'];
 export type OwnModel = components['schemas']['OwnModel'];
 export type OwnModelKind = components['schemas']['OwnModelKind'];
@@ -4418,6 +4559,7 @@ export type ResponseStale = components['responses']['Stale'];
 export type ResponseTokenRefused = components['responses']['TokenRefused'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
 export type ResponseTooMany = components['responses']['TooMany'];
+export type ResponseTooManyStreams = components['responses']['TooManyStreams'];
 export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
@@ -5109,6 +5251,30 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    watchChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            429: components["responses"]["TooManyStreams"];
             500: components["responses"]["Internal"];
         };
     };
@@ -6527,6 +6693,30 @@ export interface operations {
             404: components["responses"]["NotFound"];
             412: components["responses"]["Stale"];
             500: components["responses"]["Internal"];
+        };
+    };
+    listNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The nodes, by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"][];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getProviderCatalog: {
@@ -8008,6 +8198,30 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    watchOwnChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            429: components["responses"]["TooManyStreams"];
             500: components["responses"]["Internal"];
         };
     };

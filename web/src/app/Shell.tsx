@@ -1,6 +1,6 @@
 import { ActionIcon, Burger, Menu, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconChevronDown, IconDeviceDesktop, IconLogout, IconMoon, IconSun } from '@tabler/icons-react';
+import { IconChevronDown, IconDeviceDesktop, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -20,8 +20,8 @@ export function Shell() {
   const { close } = menu;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new path closes the menu
   useEffect(close, [path, close]);
-  useLive(null);
   const session = useSession();
+  useLive(isAdmin(session) ? '/api/llm-gateway/admin/events' : '/api/llm-gateway/user/events');
   return (
     <div className={classes.shell} data-opened={opened || undefined}>
       <a href="#main" className="skip">
@@ -101,6 +101,9 @@ function Account({ session }: { session: CurrentSession }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>{session.email ?? session.name}</Menu.Label>
+          <Menu.Item component={Link} to="/settings/account" leftSection={<IconUserCircle size={16} />}>
+            Account
+          </Menu.Item>
           <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => leave.mutate()}>
             Sign out
           </Menu.Item>

@@ -57,7 +57,7 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
   beforeLoad: ({ context }) => {
-    throw redirect({ to: isAdmin(context.who) ? '/routes' : '/' });
+    throw redirect({ to: isAdmin(context.who) ? '/overview' : '/settings/models' });
   },
 });
 
@@ -67,7 +67,7 @@ const admin = createRoute({
   id: 'admin',
   beforeLoad: ({ context }) => {
     if (!isAdmin(context.who)) {
-      throw redirect({ to: '/' });
+      throw redirect({ to: '/settings/models' });
     }
   },
 });
@@ -83,7 +83,88 @@ const routes = createRoute({
   component: lazyRouteComponent(() => import('../pages/routes/RoutesPage'), 'RoutesPage'),
 });
 
-const tree = root.addChildren([signIn, shell.addChildren([home, admin.addChildren([routes])])]);
+const explain = createRoute({
+  getParentRoute: () => admin,
+  path: '/explain',
+  validateSearch: (s: Record<string, unknown>): { model?: string } => ({ model: text(s.model) }),
+  component: lazyRouteComponent(() => import('../pages/explain/ExplainPage'), 'ExplainPage'),
+});
+
+const overview = createRoute({
+  getParentRoute: () => admin,
+  path: '/overview',
+  component: lazyRouteComponent(() => import('../pages/overview/OverviewPage'), 'OverviewPage'),
+});
+
+const groups = createRoute({
+  getParentRoute: () => admin,
+  path: '/route-groups',
+  component: lazyRouteComponent(() => import('../pages/groups/RouteGroupsPage'), 'RouteGroupsPage'),
+});
+
+const providers = createRoute({
+  getParentRoute: () => admin,
+  path: '/providers',
+  component: lazyRouteComponent(() => import('../pages/providers/ProvidersPage'), 'ProvidersPage'),
+});
+
+const credentials = createRoute({
+  getParentRoute: () => admin,
+  path: '/credentials',
+  component: lazyRouteComponent(() => import('../pages/credentials/CredentialsPage'), 'CredentialsPage'),
+});
+
+const models = createRoute({
+  getParentRoute: () => admin,
+  path: '/models',
+  component: lazyRouteComponent(() => import('../pages/models/ModelsPage'), 'ModelsPage'),
+});
+
+const pricing = createRoute({
+  getParentRoute: () => admin,
+  path: '/pricing',
+  component: lazyRouteComponent(() => import('../pages/pricing/PricingPage'), 'PricingPage'),
+});
+
+const keys = createRoute({
+  getParentRoute: () => admin,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('../pages/keys/KeysPage'), 'KeysPage'),
+});
+
+const access = createRoute({
+  getParentRoute: () => admin,
+  path: '/access',
+  component: lazyRouteComponent(() => import('../pages/access/AccessPage'), 'AccessPage'),
+});
+
+const audit = createRoute({
+  getParentRoute: () => admin,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('../pages/audit/AuditPage'), 'AuditPage'),
+});
+
+const ownModels = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings/models',
+  component: lazyRouteComponent(() => import('../pages/my-models/MyModelsPage'), 'MyModelsPage'),
+});
+
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings/account',
+  component: lazyRouteComponent(() => import('../pages/account/AccountPage'), 'AccountPage'),
+});
+
+const tree = root.addChildren([
+  signIn,
+  shell.addChildren([
+    home,
+    ownModels,
+    account,
+    admin.addChildren([overview, routes, groups, providers, credentials, models, pricing, keys, access, explain, audit]),
+  ]),
+]);
 
 export const router = createRouter({
   routeTree: tree,

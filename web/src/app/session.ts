@@ -7,3 +7,8 @@ export function useSession(): CurrentSession {
 }
 
 export const isAdmin = (s: CurrentSession) => s.role !== 'member';
+
+/** Where callers reach the gateway: as its operator says, else where the portal is. */
+export function useGateway(): string {
+  return useSession().gateway_url ?? window.location.origin;
+}

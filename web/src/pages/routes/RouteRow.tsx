@@ -1,11 +1,12 @@
-import { ActionIcon, Checkbox, Menu } from '@mantine/core';
-import { IconChevronRight, IconCopy, IconDots, IconFolderPlus, IconPencil, IconTrash } from '@tabler/icons-react';
+import { Checkbox } from '@mantine/core';
+import { IconChevronRight, IconCopy, IconFolderPlus, IconPencil, IconTrash } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { memo, useState } from 'react';
+import { memo } from 'react';
 import type { Route } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
 import { count } from '../../shared/Confirm';
 import { availability } from '../../shared/health/badges';
+import { RowMenu } from '../../shared/RowMenu';
 import { AddToGroup } from './AddToGroup';
 import { DeleteRoute, DuplicateRoute, RenameRoute } from './RouteActs';
 import classes from './routes.module.css';
@@ -67,40 +68,17 @@ function providersOf(route: Route): string[] {
   return [...new Set(route.targets.map((t) => t.provider_name))];
 }
 
-type Act = 'rename' | 'duplicate' | 'delete' | 'group';
-
 function RouteMenu({ route }: { route: Route }) {
-  const [act, setAct] = useState<Act>();
-  const close = () => setAct(undefined);
   const alias = route.model_alias;
   return (
-    <>
-      <Menu position="bottom-end" width={190}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={`More for ${alias}`}>
-            <IconDots size={18} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setAct('rename')}>
-            Rename
-          </Menu.Item>
-          <Menu.Item leftSection={<IconCopy size={16} />} onClick={() => setAct('duplicate')}>
-            Duplicate
-          </Menu.Item>
-          <Menu.Item leftSection={<IconFolderPlus size={16} />} onClick={() => setAct('group')}>
-            Add to group
-          </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item leftSection={<IconTrash size={16} />} className={classes.danger} onClick={() => setAct('delete')}>
-            Delete
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      {act === 'rename' && <RenameRoute alias={alias} onClose={close} />}
-      {act === 'duplicate' && <DuplicateRoute alias={alias} onClose={close} />}
-      {act === 'delete' && <DeleteRoute route={route} onClose={close} />}
-      {act === 'group' && <AddToGroup aliases={[alias]} onClose={close} />}
-    </>
+    <RowMenu
+      of={alias}
+      acts={[
+        { title: 'Rename', icon: IconPencil, open: (close) => <RenameRoute alias={alias} onClose={close} /> },
+        { title: 'Duplicate', icon: IconCopy, open: (close) => <DuplicateRoute alias={alias} onClose={close} /> },
+        { title: 'Add to group', icon: IconFolderPlus, open: (close) => <AddToGroup aliases={[alias]} onClose={close} /> },
+        { title: 'Delete', icon: IconTrash, danger: true, open: (close) => <DeleteRoute route={route} onClose={close} /> },
+      ]}
+    />
   );
 }

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { routeGroups, routes } from '../../api/queries';
+import { useRecovery } from '../../api/recovery';
 import type { Route } from '../../api/schema';
 import { count } from '../../shared/Confirm';
 import { Rows } from '../../shared/DataTable';
@@ -66,6 +67,10 @@ function Listing({ list, at }: { list: readonly Route[]; at: number }) {
   useEffect(() => {
     void navigate({ search: (s) => ({ ...s, q: q || undefined }), replace: true });
   }, [q, navigate]);
+  useRecovery(
+    at,
+    useMemo(() => list.flatMap((r) => r.targets.map((t) => t.route_health_status?.recovers_in_secs)), [list]),
+  );
   const shown = useMemo(() => matching(list, q, search.group), [list, q, search.group]);
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set(search.open ? [search.open] : []));
   useEffect(() => {
