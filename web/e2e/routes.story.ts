@@ -100,4 +100,69 @@ describe('model routes', () => {
     await demo('cool-1');
     await targets(page, 'cooling').first().getByRole('button', { name: 'Recovering' }).waitFor();
   });
+
+  it('puts targets back where they were when the new order is not taken', async () => {
+    const id = await addProvider('undoer', 'first', 'second');
+    await addRoute('undone', id, 'first', 'second');
+    const page = await signedIn('/routes?q=undone&open=undone');
+    await targets(page, 'undone').nth(1).waitFor();
+    expectComplaint(/reorder/);
+    await page.route('**/reorder', (r) =>
+      r.fulfill({ status: 503, json: { error: { message: 'the database is away', type: 'internal_error', code: 'unavailable' } } }),
+    );
+    await page.getByRole('button', { name: /^Move first/ }).focus();
+    await page.keyboard.press('Space');
+    await page.getByText('Picked up first').waitFor({ state: 'attached' });
+    await page.keyboard.press('ArrowDown');
+    await page.getByText('first would be 2 of 2').waitFor({ state: 'attached' });
+    await page.keyboard.press('Space');
+    await page.getByRole('alert').getByText('The database is away.').waitFor();
+    expect(await order(page, 'undone')).toEqual(['first', 'second']);
+    expect(await stored('undone')).toEqual(['first', 'second']);
+  });
+
+  it('ends a cooldown when an administrator wants it, and says for whom', async () => {
+    const id = await addProvider('ender', 'end-1', 'end-2');
+    await addRoute('ended', id, 'end-1', 'end-2');
+    const { key } = await admin<{ key: string }>('POST', '/api-keys', { name: 'ended' });
+    await demo('end-1', { kind: 'rate_limit', retry_after: '200', times: 1 });
+    const page = await signedIn('/routes?q=ended&open=ended');
+    await expect.poll(async () => (await call(key, 'ended')).status, { timeout: 10_000 }).toBe(200);
+    await targets(page, 'ended').first().getByRole('button', { name: 'Temporarily unavailable' }).click();
+    const asks = page.getByRole('dialog');
+    await asks.getByText(/in “ended”/).waitFor();
+    await asks.getByRole('button', { name: 'End cooldown' }).click();
+    await page.getByText('end-1 is asked again').waitFor();
+    await targets(page, 'ended').first().getByRole('button', { name: 'Temporarily unavailable' }).waitFor({ state: 'detached' });
+  });
+
+  it('renames a route, and says what went along', async () => {
+    const id = await addProvider('renamer', 'r-1');
+    await addRoute('old-name', id, 'r-1');
+    await admin('POST', '/model-route-groups', { name: 'Renamed along', model_aliases: ['old-name'] });
+    const page = await signedIn('/routes?q=-name');
+    await page.getByRole('button', { name: 'More for old-name' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('new-name');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('dialog').getByText('1 route group follows: “Renamed along”').waitFor();
+  });
+
+  it('scrolls through ten thousand', async () => {
+    const id = await addProvider('many', 'many-1');
+    await addRoute('many-0', id, 'many-1');
+    const pattern = await admin<object>('GET', '/routes/many-0');
+    const page = await signedIn('/audit');
+    const list = Array.from({ length: 10_000 }, (_, i) => ({ ...pattern, model_alias: `many-${i}` }));
+    await page.route('**/admin/routes', (r) => r.fulfill({ json: list }));
+    await page.getByRole('link', { name: 'Model Routes' }).click();
+    await page.getByText('10000 routes').waitFor();
+    const rows = page.getByRole('list', { name: 'Model routes' }).getByRole('listitem');
+    expect(await rows.count()).toBeLessThan(100);
+    await page.keyboard.press('End');
+    await page.getByRole('button', { name: 'many-9999', exact: true }).waitFor();
+    expect(await rows.count()).toBeLessThan(100);
+    await page.getByLabel('Search routes').fill('many-777');
+    await page.getByText('11 of 10000 routes').waitFor();
+  });
 });

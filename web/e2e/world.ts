@@ -11,6 +11,8 @@ interface World {
   client_id: string;
   client_secret: string;
   browser: string;
+  /** A folder with the OpenAI SDK in it. */
+  clients: string;
 }
 
 export const world: World = JSON.parse(process.env.SPILLWAY_PORTAL ?? '{}');
@@ -101,7 +103,7 @@ export async function signedIn(path: string, look: Look = desk, who: Account = a
   const answer = await fetch(`${world.base_url}/auth/login`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(who),
+    body: JSON.stringify({ email: who.email, password: who.password }),
   });
   const [name = '', value = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';')[0]?.split('=') ?? [];
   return visit(path, look, { name, value });

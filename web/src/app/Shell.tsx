@@ -88,7 +88,7 @@ function Account({ session }: { session: CurrentSession }) {
     <div className={classes.foot}>
       <Menu position="top-start" width={220}>
         <Menu.Target>
-          <UnstyledButton className={classes.account} aria-label={`Account of ${session.name}`}>
+          <UnstyledButton className={classes.account}>
             <span className={classes.initial} aria-hidden>
               {session.name.charAt(0).toUpperCase()}
             </span>

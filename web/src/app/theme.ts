@@ -1,4 +1,4 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+import { Alert, type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
 // Grays whose middle is dark enough to be read: dimmed text is gray 6 on light and dark 2 on dark.
 const gray: MantineColorsTuple = [
@@ -50,6 +50,20 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
+    // Mantine's own colors of a notice are too pale to read.
+    Alert: Alert.extend({
+      vars: (_, { color }) => {
+        const tone = color === 'red' ? 'bad' : color === 'yellow' ? 'warn' : 'note';
+        return {
+          root: {
+            '--alert-radius': undefined,
+            '--alert-bg': `var(--${tone}-bg)`,
+            '--alert-color': `var(--${tone})`,
+            '--alert-bd': '1px solid transparent',
+          },
+        };
+      },
+    }),
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Tooltip: {
@@ -60,7 +74,15 @@ export const theme = createTheme({
         events: { hover: true, focus: true, touch: true },
       },
     },
-    Modal: { defaultProps: { centered: false, yOffset: '8vh', overlayProps: { backgroundOpacity: 0.45 } } },
+    Modal: {
+      styles: { title: { fontWeight: 600, fontSize: '1rem' } },
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        centered: false,
+        yOffset: '8vh',
+        overlayProps: { backgroundOpacity: 0.45 },
+      },
+    },
   },
 });
 

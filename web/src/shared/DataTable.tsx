@@ -68,7 +68,7 @@ export function DataTable<Row>({ label, rows, columns, id, empty, faint }: Props
             >
               {columns.map((c) => (
                 <div key={c.title} role="cell" className={classes.cell} data-title={c.title} data-end={c.end} data-wide={c.wide}>
-                  {c.cell(row)}
+                  <div className={classes.value}>{c.cell(row)}</div>
                 </div>
               ))}
             </div>

@@ -50,15 +50,16 @@ export function ListPage<Row>({ title, about, query, create, actions, children, 
     >
       {children}
       <Loaded query={query}>
-        {(rows) =>
-          rows.length === 0 ? (
+        {(all) => {
+          const rows = list.keep ? all.filter(list.keep) : all;
+          return rows.length === 0 && !list.tools ? (
             <Empty icon={list.empty.icon} title={list.empty.title} action={button}>
               {list.empty.words}
             </Empty>
           ) : (
             <Listing title={title} rows={rows} {...list} />
-          )
-        }
+          );
+        }}
       </Loaded>
       {creating && create?.form(() => setCreating(false))}
     </Page>
@@ -67,10 +68,10 @@ export function ListPage<Row>({ title, about, query, create, actions, children, 
 
 type ListingProps<Row> = Omit<Props<Row>, 'about' | 'query' | 'create' | 'actions' | 'children'> & { rows: readonly Row[] };
 
-function Listing<Row>({ title, rows, words, keep, tools, ...table }: ListingProps<Row>) {
+function Listing<Row>({ title, rows, words, tools, empty, ...table }: ListingProps<Row>) {
   const [q, setQ] = useState('');
   const wanted = q.trim().toLowerCase();
-  const shown = rows.filter((row) => (keep?.(row) ?? true) && (!wanted || words(row).toLowerCase().includes(wanted)));
+  const shown = rows.filter((row) => !wanted || words(row).toLowerCase().includes(wanted));
   return (
     <>
       <Toolbar>
@@ -92,9 +93,15 @@ function Listing<Row>({ title, rows, words, keep, tools, ...table }: ListingProp
         label={title}
         rows={shown}
         empty={
-          <Empty icon={<IconSearch size={22} />} title="Nothing matches">
-            Look for something else.
-          </Empty>
+          wanted ? (
+            <Empty icon={<IconSearch size={22} />} title="Nothing matches">
+              Look for something else.
+            </Empty>
+          ) : (
+            <Empty icon={empty.icon} title={empty.title}>
+              {empty.words}
+            </Empty>
+          )
         }
       />
     </>

@@ -1,6 +1,6 @@
 import { ActionIcon, NumberInput, Popover, Stack, Tooltip } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { api, body, read } from '../../api/client';
 import type { ModelMapping } from '../../api/schema';
 import { EditBody } from '../../shared/FormModal';
@@ -18,6 +18,7 @@ export const loadMapping = (id: string) => () => read(api.GET(path, { params: { 
 /** How often a target is tried again on a rate limit before the next one is. */
 export function RetryPopover({ target: t }: { target: ModelMapping }) {
   const [opened, setOpened] = useState(false);
+  const title = useId();
   const close = () => setOpened(false);
   return (
     <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus shadow="md" withinPortal>
@@ -33,8 +34,10 @@ export function RetryPopover({ target: t }: { target: ModelMapping }) {
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
-      <Popover.Dropdown>
-        <h3 className={classes.popTitle}>Rate limit retries</h3>
+      <Popover.Dropdown aria-labelledby={title}>
+        <h3 id={title} className={classes.popTitle}>
+          Rate limit retries
+        </h3>
         {opened && (
           <EditBody
             load={loadMapping(t.id)}

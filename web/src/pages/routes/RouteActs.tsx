@@ -75,12 +75,12 @@ function Moved({ from, renamed: { route, moved }, onClose }: { from: string; ren
             .filter(([, list]) => list.length > 0)
             .map(([what, list]) => (
               <List.Item key={what}>
-                {count(list.length, what, plural(what))} follow: {named(list.map((n) => n.name))}
+                {count(list.length, what, plural(what))} {list.length === 1 ? 'follows' : 'follow'}: {named(list.map((n) => n.name))}
               </List.Item>
             ))}
           {moved.kept_enablements > 0 && (
             <List.Item>
-              {count(moved.kept_enablements, 'model')} stay enabled on the provider under the old name; the route is an alias over it
+              {count(moved.kept_enablements, 'model')} kept enabled under the old name: the route is an alias over it now
             </List.Item>
           )}
         </List>

@@ -59,7 +59,7 @@ export const RouteRow = memo(
       </>
     );
   },
-  // The handlers are new each time; what they do depends on nothing else.
+  // The handlers are new each time, and depend on nothing but the route's name.
   (a, b) => a.route === b.route && a.open === b.open && a.chosen === b.chosen && (!b.open || a.at === b.at),
 );
 

@@ -114,8 +114,8 @@ function Listing({ list, at }: { list: readonly Route[]; at: number }) {
                     at={at}
                     open={open.has(alias)}
                     chosen={chosen.has(alias)}
-                    onOpen={() => setOpen(toggled(open, alias))}
-                    onChoose={() => setChosen(toggled(chosen, alias))}
+                    onOpen={() => setOpen((before) => toggled(before, alias))}
+                    onChoose={() => setChosen((before) => toggled(before, alias))}
                   />
                 </div>
               );

@@ -1,6 +1,6 @@
 import { ActionIcon, NumberInput, Popover, Stack, Tooltip } from '@mantine/core';
 import { IconClock } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { api, body } from '../../api/client';
 import type { ModelMapping } from '../../api/schema';
 import { EditBody } from '../../shared/FormModal';
@@ -17,6 +17,7 @@ const secs = (v: number | string) => (v === '' ? null : Number(v));
 
 export function TimeoutsPopover({ target: t }: { target: ModelMapping }) {
   const [opened, setOpened] = useState(false);
+  const title = useId();
   const says = `A whole answer within ${t.request_timeout_secs} s; a stream is never silent for ${t.stream_idle_timeout_secs} s.`;
   return (
     <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus shadow="md" withinPortal>
@@ -27,8 +28,10 @@ export function TimeoutsPopover({ target: t }: { target: ModelMapping }) {
           </ActionIcon>
         </Tooltip>
       </Popover.Target>
-      <Popover.Dropdown>
-        <h3 className={classes.popTitle}>Timeouts</h3>
+      <Popover.Dropdown aria-labelledby={title}>
+        <h3 id={title} className={classes.popTitle}>
+          Timeouts
+        </h3>
         {opened && (
           <EditBody
             load={loadMapping(t.id)}

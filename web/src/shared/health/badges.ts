@@ -95,5 +95,7 @@ export function availability(targets: readonly ModelMapping[], available: number
   if (available === 0 && cooling > 0 && cooling === wanted.length) {
     return { text: 'Temporarily unavailable', tone: 'bad' };
   }
-  return { text: `${available} of ${targets.length} available`, tone: available === 0 ? 'bad' : 'warn' };
+  // What somebody turned off is no alarm.
+  const calm = wanted.length === available && available > 0;
+  return { text: `${available} of ${targets.length} available`, tone: calm ? 'note' : available === 0 ? 'bad' : 'warn' };
 }
