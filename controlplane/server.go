@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spillway-gateway/spillway/controlplane/bus"
 	"github.com/spillway-gateway/spillway/controlplane/identity"
@@ -30,7 +31,11 @@ type Config struct {
 	TokenKey    ed25519.PrivateKey // signs access tokens, the same on every control plane; required
 	Issuer      string             // of access tokens; default "spillway"
 	GatewayURL  string             // where callers reach the gateway, for people to read; may be empty
-	Log         *slog.Logger       // nil: no log
+	// Metrics is who tells of what the control plane counts. Nil: nobody.
+	Metrics prometheus.Registerer
+	// AWSPrincipals are the identities of AWS that the nodes act as; see rest.Config.
+	AWSPrincipals []string
+	Log           *slog.Logger // nil: no log
 }
 
 func (c *Config) validate() error {
@@ -82,7 +87,11 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 		return nil, err
 	}
 	built, _ := web.Files()
-	return rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(db), Fleet: fleet, Portal: built, GatewayURL: cfg.GatewayURL, Log: cfg.Log})
+	api, err := rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(identity.PeopleConfig{Store: db}), Fleet: fleet, Portal: built, GatewayURL: cfg.GatewayURL, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	return counted(api, cfg.Metrics), nil
 }
 
 // Handler is the admin API and the portal.

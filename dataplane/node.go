@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/gateway"
@@ -47,7 +49,10 @@ type Config struct {
 	TokenServices upstream.TokenServices
 	// DrainTime is how long open requests may go on when the node stops. Default 30 s.
 	DrainTime time.Duration
-	Log       *slog.Logger
+	// Metrics is who tells of what the node counts, each with its name as the label "node". Nil:
+	// nobody.
+	Metrics prometheus.Registerer
+	Log     *slog.Logger
 }
 
 // Node is one data-plane node.
@@ -84,7 +89,15 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, link: l, upstream: client}
-	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, Used: l.Used, HashKey: hashKey, Log: cfg.Log})
+	var registerer prometheus.Registerer
+	if cfg.Metrics != nil {
+		registerer = prometheus.WrapRegistererWith(prometheus.Labels{"node": cfg.Name}, cfg.Metrics)
+		if err := registerer.Register(state{n}); err != nil {
+			return nil, fmt.Errorf("dataplane: metrics of a node of this name are told already: %w", err)
+		}
+	}
+	n.handler = gateway.New(gateway.Config{Table: l.Table, Ready: n.Ready, Alone: l.Alone, Upstream: n.upstream, Health: l, Used: l.Used, HashKey: hashKey,
+		Metrics: gateway.NewMetrics(registerer), Log: cfg.Log})
 	return n, nil
 }
 

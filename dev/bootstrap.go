@@ -29,7 +29,22 @@ type state struct {
 	DemoAddress    string `json:"demo_address"` // host:port
 	AdminEmail     string `json:"admin_email"`
 	AdminPassword  string `json:"admin_password"`
+	BaseURL        string `json:"base_url"` // where the last start answered
 }
+
+// Saved is how to reach the system that was last started over a folder; of the addresses
+// it has only BaseURL. The error is fs.ErrNotExist where there was none.
+func Saved(dataDir string) (Info, error) {
+	path := filepath.Join(dataDir, stateFile)
+	if _, err := os.Stat(path); err != nil {
+		return Info{}, err
+	}
+	st, err := readState(path)
+	return Info{BaseURL: st.BaseURL, OrganizationID: st.OrganizationID, ClientID: st.ClientID, ClientSecret: st.ClientSecret}, err
+}
+
+// stateFile is the state's name in the data folder.
+const stateFile = "dev.json"
 
 // The demo: two providers on the demo provider, one for each vendor, and a route over
 // both. Two models of each, so that every dialect has somewhere to fail over.
@@ -51,7 +66,7 @@ var demoProviders = []struct {
 // bootstrap starts the demo provider and, on first start, makes the organization
 // and what it needs to be tried.
 func (s *System) bootstrap(ctx context.Context, base string) error {
-	path := filepath.Join(s.cfg.DataDir, "dev.json")
+	path := filepath.Join(s.cfg.DataDir, stateFile)
 	st, err := readState(path)
 	if err != nil {
 		return err
@@ -82,6 +97,7 @@ func (s *System) bootstrap(ctx context.Context, base string) error {
 		ClientSecret: st.ClientSecret, APIKey: st.APIKey, DemoProviderURL: demoURL,
 		AdminEmail: st.AdminEmail, AdminPassword: st.AdminPassword,
 	}
+	st.BaseURL = base
 	return writeSecret(path, st)
 }
 
@@ -154,7 +170,7 @@ func (st *state) create(ctx context.Context, db *store.DB, demoURL string) error
 // createAdmin makes the person who can sign in, or gives one that an interrupted first
 // start left behind a new password.
 func (st *state) createAdmin(ctx context.Context, db *store.DB) error {
-	people, by, password := identity.NewPeople(db), st.principal(), identity.NewPassword()
+	people, by, password := identity.NewPeople(identity.PeopleConfig{Store: db}), st.principal(), identity.NewPassword()
 	patch := tenant.UserPatch{Email: new(demoAdmin), Name: new("Administrator"), Role: new(tenant.RoleAdmin),
 		Password: tenant.Change[tenant.Secret]{Set: true, Value: &password}}
 	hash, err := people.HashPassword(ctx, password)

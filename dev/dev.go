@@ -23,14 +23,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spillway-gateway/spillway/controlplane"
 	"github.com/spillway-gateway/spillway/dataplane"
 	"github.com/spillway-gateway/spillway/dataplane/upstream"
 	"github.com/spillway-gateway/spillway/dev/postgres"
+	"github.com/spillway-gateway/spillway/metrics"
 	"github.com/spillway-gateway/spillway/migrations"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
+
+// DefaultMetricsListen is where `spillway dev` tells Prometheus, where nothing else is said.
+const DefaultMetricsListen = "127.0.0.1:9464"
 
 // Config says how to run. Its zero value runs one node on a free port.
 type Config struct {
@@ -49,6 +54,9 @@ type Config struct {
 	// DatabaseURL and NATSURL name servers to use in place of the embedded ones.
 	DatabaseURL string
 	NATSURL     string
+	// MetricsListen is host:port at which Prometheus is told of the whole system. Empty:
+	// nowhere.
+	MetricsListen string
 	// Log takes what the system has to say. Default: nothing.
 	Log *slog.Logger
 	// DrainTime is how long open requests may go on at the end. Default 5 s.
@@ -65,6 +73,7 @@ type Info struct {
 	APIKey          string   `json:"api_key"`
 	GatewayURLs     []string `json:"gateway_urls"` // one per node
 	DemoProviderURL string   `json:"demo_provider_url"`
+	MetricsURL      string   `json:"metrics_url,omitempty"`
 	AdminEmail      string   `json:"admin_email"` // of who can sign in, at BaseURL
 	AdminPassword   string   `json:"admin_password"`
 }
@@ -74,6 +83,7 @@ type System struct {
 	cfg  Config
 	info Info
 
+	metrics *prometheus.Registry
 	closers []func() error // in the order things were started
 	Demo    *provider.Server
 	nats    *server.Server
@@ -103,7 +113,7 @@ func Start(ctx context.Context, cfg Config) (*System, error) {
 	if cfg.DrainTime == 0 {
 		cfg.DrainTime = 5 * time.Second
 	}
-	s := &System{cfg: cfg, failed: make(chan error, 16)}
+	s := &System{cfg: cfg, metrics: metrics.New(), failed: make(chan error, 16)}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -118,6 +128,10 @@ func (s *System) start(ctx context.Context) error {
 		return fmt.Errorf("--listen %s: %w", s.cfg.Listen, err)
 	}
 	s.onStop(ignoreClosed(front))
+	told, err := s.listenForMetrics()
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(s.cfg.DataDir, 0o755); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
@@ -142,7 +156,24 @@ func (s *System) start(ctx context.Context) error {
 	if err := s.bootstrap(ctx, base); err != nil {
 		return fmt.Errorf("first set-up: %w", err)
 	}
-	return s.serve(ctx, keys, front)
+	return s.serve(ctx, keys, front, told)
+}
+
+// listenForMetrics takes the port of the metrics, or any other where the usual one is in
+// use: a second system on one machine should start all the same.
+func (s *System) listenForMetrics() (net.Listener, error) {
+	if s.cfg.MetricsListen == "" {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", s.cfg.MetricsListen)
+	if err != nil && s.cfg.MetricsListen == DefaultMetricsListen {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-listen %s: %w", s.cfg.MetricsListen, err)
+	}
+	s.onStop(ignoreClosed(l))
+	return l, nil
 }
 
 func (s *System) onStop(f func() error) { s.closers = append(s.closers, f) }
@@ -205,7 +236,7 @@ func (s *System) startNATS() error {
 func (s *System) startControl(ctx context.Context, keys Keys, database, base string) error {
 	cfg := controlplane.Config{
 		DatabaseURL: database, NATSURL: s.cfg.NATSURL, SealKey: keys.Seal.PublicKey(),
-		SigningKey: keys.Signing, TokenKey: keys.Token, GatewayURL: base, Log: s.cfg.Log,
+		SigningKey: keys.Signing, TokenKey: keys.Token, GatewayURL: base, Metrics: s.metrics, Log: s.cfg.Log,
 	}
 	if s.nats != nil {
 		cfg.InProcess = s.nats
@@ -220,11 +251,15 @@ func (s *System) startControl(ctx context.Context, keys Keys, database, base str
 
 // serve starts what runs until Stop, and waits until every node serves the
 // organization's configuration.
-func (s *System) serve(ctx context.Context, keys Keys, front net.Listener) error {
+func (s *System) serve(ctx context.Context, keys Keys, front, told net.Listener) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.onStop(func() error { stop(); s.running.Wait(); return nil })
 	s.run(func() error { return s.control.Run(run) })
+	if told != nil {
+		s.info.MetricsURL = "http://" + told.Addr().String() + "/metrics"
+		s.run(func() error { return metrics.Serve(run, told, s.metrics) })
+	}
 	for i := range s.cfg.Nodes {
 		if err := s.startNode(run, keys, nodeName(i), front); err != nil {
 			return err
@@ -256,7 +291,7 @@ func (s *System) startNode(run context.Context, keys Keys, name string, front ne
 	cfg := dataplane.Config{
 		Name: name, NATSURL: s.cfg.NATSURL, SigningKey: publicOf(keys.Signing), SealKey: keys.Seal,
 		Dir: filepath.Join(s.cfg.DataDir, "nodes", name), DrainTime: s.cfg.DrainTime, Log: s.cfg.Log,
-		Ambient: s.cfg.Ambient, TokenServices: s.cfg.TokenServices,
+		Ambient: s.cfg.Ambient, TokenServices: s.cfg.TokenServices, Metrics: s.metrics,
 		// The demo provider, and what a developer runs beside it, is on this machine.
 		Guard: upstream.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, AllowFiles: s.cfg.AllowFiles},
 	}

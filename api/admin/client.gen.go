@@ -287,6 +287,50 @@ type ClientInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/connections (the `CreateConnection` operationId).
 	CreateConnection(ctx context.Context, params *CreateConnectionParams, body CreateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAwsRoleConfig See what a role of AWS has to trust
+	//
+	// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+	// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+	GetAwsRoleConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateAwsRoleWithBody Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRoleWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateAwsRole Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRole(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateGoogleVertexWithBody Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertexWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateGoogleVertex Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertex(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteConnection Delete a shared credential
 	//
 	// Refused with 409 while a provider uses it.
@@ -320,6 +364,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 	UpdateConnection(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAwsTrustInfo See what the role of a shared credential has to trust
+	//
+	// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+	// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+	GetAwsTrustInfo(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WatchChanges Hear what changes
 	//
@@ -547,7 +599,7 @@ type ClientInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -561,7 +613,7 @@ type ClientInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -570,21 +622,23 @@ type ClientInterface interface {
 
 	// ReorderModelMappingsWithBody Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReorderModelMappingsWithBody(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReorderModelMappings Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappings(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReorderModelMappings(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteModelMapping Delete a model mapping
 	//
@@ -845,6 +899,26 @@ type ClientInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
 	CreateProvider(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ValidateProviderWithBody Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProviderWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ValidateProvider Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProvider(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteProvider Delete a provider
 	//
 	// Removes its model mappings and its stored credential too.
@@ -863,6 +937,10 @@ type ClientInterface interface {
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
 	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -873,6 +951,10 @@ type ClientInterface interface {
 	// Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
+	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -979,12 +1061,14 @@ type ClientInterface interface {
 	// DeleteRoute Delete a route
 	//
 	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-	// access policies that name the route keep it, and are listed.
+	// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-	DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteRoute(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRoute Read a route
+	//
+	// Its `ETag` changes with every target that is added, changed or removed.
 	//
 	// Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
 	GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1016,7 +1100,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenameRouteWithBody(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RenameRoute Give a route another name
 	//
@@ -1027,7 +1111,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoutingPolicies List the routing policies
 	//
@@ -1037,7 +1121,7 @@ type ClientInterface interface {
 	// CreateRoutingPolicyWithBody Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1047,7 +1131,7 @@ type ClientInterface interface {
 	// CreateRoutingPolicy Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1836,6 +1920,100 @@ func (c *Client) CreateConnection(ctx context.Context, params *CreateConnectionP
 	return c.Client.Do(req)
 }
 
+// GetAwsRoleConfig See what a role of AWS has to trust
+//
+// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+func (c *Client) GetAwsRoleConfig(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAwsRoleConfigRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateAwsRoleWithBody Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *Client) ValidateAwsRoleWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateAwsRoleRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateAwsRole Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *Client) ValidateAwsRole(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateAwsRoleRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateGoogleVertexWithBody Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *Client) ValidateGoogleVertexWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateGoogleVertexRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateGoogleVertex Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *Client) ValidateGoogleVertex(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateGoogleVertexRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteConnection Delete a shared credential
 //
 // Refused with 409 while a provider uses it.
@@ -1900,6 +2078,24 @@ func (c *Client) UpdateConnectionWithBody(ctx context.Context, id Id, params *Up
 // Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 func (c *Client) UpdateConnection(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateConnectionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAwsTrustInfo See what the role of a shared credential has to trust
+//
+// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+func (c *Client) GetAwsTrustInfo(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAwsTrustInfoRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -2406,7 +2602,7 @@ func (c *Client) ListModelMappings(ctx context.Context, params *ListModelMapping
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2430,7 +2626,7 @@ func (c *Client) CreateModelMappingWithBody(ctx context.Context, params *CreateM
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2449,13 +2645,14 @@ func (c *Client) CreateModelMapping(ctx context.Context, params *CreateModelMapp
 
 // ReorderModelMappingsWithBody Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReorderModelMappingsRequestWithBody(c.Server, contentType, body)
+func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReorderModelMappingsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2468,13 +2665,14 @@ func (c *Client) ReorderModelMappingsWithBody(ctx context.Context, contentType s
 
 // ReorderModelMappings Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *Client) ReorderModelMappings(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReorderModelMappingsRequest(c.Server, body)
+func (c *Client) ReorderModelMappings(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReorderModelMappingsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3074,6 +3272,46 @@ func (c *Client) CreateProvider(ctx context.Context, params *CreateProviderParam
 	return c.Client.Do(req)
 }
 
+// ValidateProviderWithBody Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *Client) ValidateProviderWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateProviderRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ValidateProvider Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *Client) ValidateProvider(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewValidateProviderRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteProvider Delete a provider
 //
 // Removes its model mappings and its stored credential too.
@@ -3112,6 +3350,10 @@ func (c *Client) GetProvider(ctx context.Context, id Id, reqEditors ...RequestEd
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
 //
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -3132,6 +3374,10 @@ func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, params *Upda
 // Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
+//
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3378,11 +3624,11 @@ func (c *Client) CreateRoute(ctx context.Context, params *CreateRouteParams, bod
 // DeleteRoute Delete a route
 //
 // Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-// access policies that name the route keep it, and are listed.
+// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteRouteRequest(c.Server, alias)
+func (c *Client) DeleteRoute(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRouteRequest(c.Server, alias, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3394,6 +3640,8 @@ func (c *Client) DeleteRoute(ctx context.Context, alias Alias, reqEditors ...Req
 }
 
 // GetRoute Read a route
+//
+// Its `ETag` changes with every target that is added, changed or removed.
 //
 // Corresponds with GET /api/llm-gateway/admin/routes/{alias} (the `GetRoute` operationId).
 func (c *Client) GetRoute(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3455,8 +3703,8 @@ func (c *Client) DuplicateRoute(ctx context.Context, alias Alias, params *Duplic
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenameRouteRequestWithBody(c.Server, alias, contentType, body)
+func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequestWithBody(c.Server, alias, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3476,8 +3724,8 @@ func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, contentTy
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *Client) RenameRoute(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenameRouteRequest(c.Server, alias, body)
+func (c *Client) RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenameRouteRequest(c.Server, alias, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3506,7 +3754,7 @@ func (c *Client) ListRoutingPolicies(ctx context.Context, params *ListRoutingPol
 // CreateRoutingPolicyWithBody Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes any type of body and a specified content type.
 //
@@ -3526,7 +3774,7 @@ func (c *Client) CreateRoutingPolicyWithBody(ctx context.Context, params *Create
 // CreateRoutingPolicy Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5239,6 +5487,113 @@ func NewCreateConnectionRequestWithBody(server string, params *CreateConnectionP
 	return req, nil
 }
 
+// NewGetAwsRoleConfigRequest constructs an http.Request for the GetAwsRoleConfig method
+func NewGetAwsRoleConfigRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/aws-role-config")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewValidateAwsRoleRequest calls the generic ValidateAwsRole builder with application/json body
+func NewValidateAwsRoleRequest(server string, body ValidateAwsRoleJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewValidateAwsRoleRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewValidateAwsRoleRequestWithBody constructs an http.Request for the ValidateAwsRole method, with any body, and a specified content type
+func NewValidateAwsRoleRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/aws-role-validate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewValidateGoogleVertexRequest calls the generic ValidateGoogleVertex builder with application/json body
+func NewValidateGoogleVertexRequest(server string, body ValidateGoogleVertexJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewValidateGoogleVertexRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewValidateGoogleVertexRequestWithBody constructs an http.Request for the ValidateGoogleVertex method, with any body, and a specified content type
+func NewValidateGoogleVertexRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/google-vertex-validate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewDeleteConnectionRequest constructs an http.Request for the DeleteConnection method
 func NewDeleteConnectionRequest(server string, id Id, params *DeleteConnectionParams) (*http.Request, error) {
 	var err error
@@ -5379,6 +5734,40 @@ func NewUpdateConnectionRequestWithBody(server string, id Id, params *UpdateConn
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetAwsTrustInfoRequest constructs an http.Request for the GetAwsTrustInfo method
+func NewGetAwsTrustInfoRequest(server string, id Id) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/connections/%s/aws-trust-info", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -6379,18 +6768,18 @@ func NewCreateModelMappingRequestWithBody(server string, params *CreateModelMapp
 }
 
 // NewReorderModelMappingsRequest calls the generic ReorderModelMappings builder with application/json body
-func NewReorderModelMappingsRequest(server string, body ReorderModelMappingsJSONRequestBody) (*http.Request, error) {
+func NewReorderModelMappingsRequest(server string, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewReorderModelMappingsRequestWithBody(server, "application/json", bodyReader)
+	return NewReorderModelMappingsRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewReorderModelMappingsRequestWithBody constructs an http.Request for the ReorderModelMappings method, with any body, and a specified content type
-func NewReorderModelMappingsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewReorderModelMappingsRequestWithBody(server string, params *ReorderModelMappingsParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -6414,6 +6803,21 @@ func NewReorderModelMappingsRequestWithBody(server string, contentType string, b
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -6816,6 +7220,30 @@ func NewListModelPricingHistoryRequest(server string, params *ListModelPricingHi
 		if params.ModelProvider != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "model_provider", *params.ModelProvider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7716,6 +8144,46 @@ func NewCreateProviderRequestWithBody(server string, params *CreateProviderParam
 	return req, nil
 }
 
+// NewValidateProviderRequest calls the generic ValidateProvider builder with application/json body
+func NewValidateProviderRequest(server string, body ValidateProviderJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewValidateProviderRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewValidateProviderRequestWithBody constructs an http.Request for the ValidateProvider method, with any body, and a specified content type
+func NewValidateProviderRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/providers/validate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewDeleteProviderRequest constructs an http.Request for the DeleteProvider method
 func NewDeleteProviderRequest(server string, id Id, params *DeleteProviderParams) (*http.Request, error) {
 	var err error
@@ -8383,7 +8851,7 @@ func NewCreateRouteRequestWithBody(server string, params *CreateRouteParams, con
 }
 
 // NewDeleteRouteRequest constructs an http.Request for the DeleteRoute method
-func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
+func NewDeleteRouteRequest(server string, alias Alias, params *DeleteRouteParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8411,6 +8879,21 @@ func NewDeleteRouteRequest(server string, alias Alias) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -8507,24 +8990,35 @@ func NewDuplicateRouteRequestWithBody(server string, alias Alias, params *Duplic
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
 	}
 
 	return req, nil
 }
 
 // NewRenameRouteRequest calls the generic RenameRoute builder with application/json body
-func NewRenameRouteRequest(server string, alias Alias, body RenameRouteJSONRequestBody) (*http.Request, error) {
+func NewRenameRouteRequest(server string, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRenameRouteRequestWithBody(server, alias, "application/json", bodyReader)
+	return NewRenameRouteRequestWithBody(server, alias, params, "application/json", bodyReader)
 }
 
 // NewRenameRouteRequestWithBody constructs an http.Request for the RenameRoute method, with any body, and a specified content type
-func NewRenameRouteRequestWithBody(server string, alias Alias, contentType string, body io.Reader) (*http.Request, error) {
+func NewRenameRouteRequestWithBody(server string, alias Alias, params *RenameRouteParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8555,6 +9049,21 @@ func NewRenameRouteRequestWithBody(server string, alias Alias, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -8859,6 +9368,30 @@ func NewListRoutingRulesRequest(server string, params *ListRoutingRulesParams) (
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if encoded := queryValues.Encode(); encoded != "" {
@@ -10469,6 +11002,52 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/connections (the `CreateConnection` operationId).
 	CreateConnectionWithResponse(ctx context.Context, params *CreateConnectionParams, body CreateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConnectionResponse, error)
 
+	// GetAwsRoleConfigWithResponse See what a role of AWS has to trust
+	//
+	// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+	// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+	GetAwsRoleConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAwsRoleConfigResponse, error)
+
+	// ValidateAwsRoleWithBodyWithResponse Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRoleWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error)
+
+	// ValidateAwsRoleWithResponse Check a role of AWS before it is stored
+	//
+	// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+	ValidateAwsRoleWithResponse(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error)
+
+	// ValidateGoogleVertexWithBodyWithResponse Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertexWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error)
+
+	// ValidateGoogleVertexWithResponse Check a Google credential before it is stored
+	//
+	// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+	ValidateGoogleVertexWithResponse(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error)
+
 	// DeleteConnectionWithResponse Delete a shared credential
 	//
 	// Refused with 409 while a provider uses it.
@@ -10506,6 +11085,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/connections/{id} (the `UpdateConnection` operationId).
 	UpdateConnectionWithResponse(ctx context.Context, id Id, params *UpdateConnectionParams, body UpdateConnectionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConnectionResponse, error)
+
+	// GetAwsTrustInfoWithResponse See what the role of a shared credential has to trust
+	//
+	// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+	// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+	GetAwsTrustInfoWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetAwsTrustInfoResponse, error)
 
 	// WatchChangesWithResponse Hear what changes
 	//
@@ -10755,7 +11344,7 @@ type ClientWithResponsesInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10769,7 +11358,7 @@ type ClientWithResponsesInterface interface {
 	// to its default.
 	//
 	// With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-	// first.
+	// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10778,21 +11367,23 @@ type ClientWithResponsesInterface interface {
 
 	// ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
+	ReorderModelMappingsWithBodyWithResponse(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
 
 	// ReorderModelMappingsWithResponse Set the priority of several model mappings
 	//
-	// All or nothing. An id that does not exist, or is named twice, changes nothing.
+	// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+	// needs entries that are all of it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-	ReorderModelMappingsWithResponse(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
+	ReorderModelMappingsWithResponse(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error)
 
 	// DeleteModelMappingWithResponse Delete a model mapping
 	//
@@ -11087,6 +11678,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/llm-gateway/admin/providers (the `CreateProvider` operationId).
 	CreateProviderWithResponse(ctx context.Context, params *CreateProviderParams, body CreateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateProviderResponse, error)
 
+	// ValidateProviderWithBodyWithResponse Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProviderWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error)
+
+	// ValidateProviderWithResponse Check a connection before it is stored
+	//
+	// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+	// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+	ValidateProviderWithResponse(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error)
+
 	// DeleteProviderWithResponse Delete a provider
 	//
 	// Removes its model mappings and its stored credential too.
@@ -11109,6 +11720,10 @@ type ClientWithResponsesInterface interface {
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
 	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -11119,6 +11734,10 @@ type ClientWithResponsesInterface interface {
 	// Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 	// `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 	// to the host it was given for.
+	//
+	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11239,14 +11858,16 @@ type ClientWithResponsesInterface interface {
 	// DeleteRouteWithResponse Delete a route
 	//
 	// Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-	// access policies that name the route keep it, and are listed.
+	// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-	DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
+	DeleteRouteWithResponse(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error)
 
 	// GetRouteWithResponse Read a route
+	//
+	// Its `ETag` changes with every target that is added, changed or removed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11280,7 +11901,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+	RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// RenameRouteWithResponse Give a route another name
 	//
@@ -11291,7 +11912,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-	RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+	RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
 
 	// ListRoutingPoliciesWithResponse List the routing policies
 	//
@@ -11303,7 +11924,7 @@ type ClientWithResponsesInterface interface {
 	// CreateRoutingPolicyWithBodyWithResponse Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11313,7 +11934,7 @@ type ClientWithResponsesInterface interface {
 	// CreateRoutingPolicyWithResponse Create a routing policy
 	//
 	// A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-	// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+	// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11713,6 +12334,7 @@ type ListApiKeysResponse200Headers struct {
 
 // ListApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListApiKeys
 type ListApiKeysResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11791,6 +12413,7 @@ func (r ListApiKeysResponse) ContentType() string {
 
 // CreateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for CreateApiKey
 type CreateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11888,6 +12511,7 @@ func (r CreateApiKeyResponse) ContentType() string {
 
 // RevokeApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RevokeApiKey
 type RevokeApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -11989,6 +12613,7 @@ type GetApiKeyResponse200Headers struct {
 
 // GetApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetApiKey
 type GetApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12079,6 +12704,7 @@ type UpdateApiKeyResponse200Headers struct {
 
 // UpdateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateApiKey
 type UpdateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12192,6 +12818,7 @@ func (r UpdateApiKeyResponse) ContentType() string {
 
 // RotateApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RotateApiKey
 type RotateApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12301,6 +12928,7 @@ type ListAuditEventsResponse200Headers struct {
 
 // ListAuditEventsResponse401Headers the declared response headers of an HTTP 401 response for ListAuditEvents
 type ListAuditEventsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12384,6 +13012,7 @@ type ListBudgetsResponse200Headers struct {
 
 // ListBudgetsResponse401Headers the declared response headers of an HTTP 401 response for ListBudgets
 type ListBudgetsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12467,6 +13096,7 @@ type CreateBudgetResponse200Headers struct {
 
 // CreateBudgetResponse401Headers the declared response headers of an HTTP 401 response for CreateBudget
 type CreateBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12573,6 +13203,7 @@ func (r CreateBudgetResponse) ContentType() string {
 
 // ListBudgetStatusResponse401Headers the declared response headers of an HTTP 401 response for ListBudgetStatus
 type ListBudgetStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12642,6 +13273,7 @@ func (r ListBudgetStatusResponse) ContentType() string {
 
 // DeleteBudgetResponse401Headers the declared response headers of an HTTP 401 response for DeleteBudget
 type DeleteBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12737,6 +13369,7 @@ type GetBudgetResponse200Headers struct {
 
 // GetBudgetResponse401Headers the declared response headers of an HTTP 401 response for GetBudget
 type GetBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12827,6 +13460,7 @@ type UpdateBudgetResponse200Headers struct {
 
 // UpdateBudgetResponse401Headers the declared response headers of an HTTP 401 response for UpdateBudget
 type UpdateBudgetResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -12940,6 +13574,7 @@ func (r UpdateBudgetResponse) ContentType() string {
 
 // ClassifyResultResponse401Headers the declared response headers of an HTTP 401 response for ClassifyResult
 type ClassifyResultResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13030,6 +13665,7 @@ func (r ClassifyResultResponse) ContentType() string {
 
 // GetConfigStatusResponse401Headers the declared response headers of an HTTP 401 response for GetConfigStatus
 type GetConfigStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13104,6 +13740,7 @@ type ListConnectionsResponse200Headers struct {
 
 // ListConnectionsResponse401Headers the declared response headers of an HTTP 401 response for ListConnections
 type ListConnectionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13187,6 +13824,7 @@ type CreateConnectionResponse200Headers struct {
 
 // CreateConnectionResponse401Headers the declared response headers of an HTTP 401 response for CreateConnection
 type CreateConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13284,8 +13922,275 @@ func (r CreateConnectionResponse) ContentType() string {
 	return ""
 }
 
+// GetAwsRoleConfigResponse401Headers the declared response headers of an HTTP 401 response for GetAwsRoleConfig
+type GetAwsRoleConfigResponse401Headers struct {
+	SetCookie       *string
+	WWWAuthenticate *string
+}
+
+type GetAwsRoleConfigResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AwsTrustInfo
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetAwsRoleConfigResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON200() *AwsTrustInfo {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetAwsRoleConfigResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAwsRoleConfigResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAwsRoleConfigResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAwsRoleConfigResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAwsRoleConfigResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ValidateAwsRoleResponse401Headers the declared response headers of an HTTP 401 response for ValidateAwsRole
+type ValidateAwsRoleResponse401Headers struct {
+	SetCookie       *string
+	WWWAuthenticate *string
+}
+
+type ValidateAwsRoleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectionCheck
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ValidateAwsRoleResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON200() *ConnectionCheck {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ValidateAwsRoleResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ValidateAwsRoleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ValidateAwsRoleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ValidateAwsRoleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ValidateAwsRoleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ValidateGoogleVertexResponse401Headers the declared response headers of an HTTP 401 response for ValidateGoogleVertex
+type ValidateGoogleVertexResponse401Headers struct {
+	SetCookie       *string
+	WWWAuthenticate *string
+}
+
+type ValidateGoogleVertexResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectionCheck
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ValidateGoogleVertexResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON200() *ConnectionCheck {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ValidateGoogleVertexResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ValidateGoogleVertexResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ValidateGoogleVertexResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ValidateGoogleVertexResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ValidateGoogleVertexResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DeleteConnectionResponse401Headers the declared response headers of an HTTP 401 response for DeleteConnection
 type DeleteConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13388,6 +14293,7 @@ type GetConnectionResponse200Headers struct {
 
 // GetConnectionResponse401Headers the declared response headers of an HTTP 401 response for GetConnection
 type GetConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13478,6 +14384,7 @@ type UpdateConnectionResponse200Headers struct {
 
 // UpdateConnectionResponse401Headers the declared response headers of an HTTP 401 response for UpdateConnection
 type UpdateConnectionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13589,8 +14496,93 @@ func (r UpdateConnectionResponse) ContentType() string {
 	return ""
 }
 
+// GetAwsTrustInfoResponse401Headers the declared response headers of an HTTP 401 response for GetAwsTrustInfo
+type GetAwsTrustInfoResponse401Headers struct {
+	SetCookie       *string
+	WWWAuthenticate *string
+}
+
+type GetAwsTrustInfoResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AwsTrustInfo
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetAwsTrustInfoResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON200() *AwsTrustInfo {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetAwsTrustInfoResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAwsTrustInfoResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAwsTrustInfoResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAwsTrustInfoResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAwsTrustInfoResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // WatchChangesResponse401Headers the declared response headers of an HTTP 401 response for WatchChanges
 type WatchChangesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13667,6 +14659,7 @@ func (r WatchChangesResponse) ContentType() string {
 
 // ExplainRequestResponse401Headers the declared response headers of an HTTP 401 response for ExplainRequest
 type ExplainRequestResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13776,6 +14769,7 @@ type GetGovernanceConfigResponse200Headers struct {
 
 // GetGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for GetGovernanceConfig
 type GetGovernanceConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13852,6 +14846,7 @@ type UpdateGovernanceConfigResponse200Headers struct {
 
 // UpdateGovernanceConfigResponse401Headers the declared response headers of an HTTP 401 response for UpdateGovernanceConfig
 type UpdateGovernanceConfigResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -13956,6 +14951,7 @@ type ListGroupsResponse200Headers struct {
 
 // ListGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListGroups
 type ListGroupsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14039,6 +15035,7 @@ type CreateGroupResponse200Headers struct {
 
 // CreateGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateGroup
 type CreateGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14145,6 +15142,7 @@ func (r CreateGroupResponse) ContentType() string {
 
 // DeleteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteGroup
 type DeleteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14240,6 +15238,7 @@ type GetGroupResponse200Headers struct {
 
 // GetGroupResponse401Headers the declared response headers of an HTTP 401 response for GetGroup
 type GetGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14330,6 +15329,7 @@ type UpdateGroupResponse200Headers struct {
 
 // UpdateGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateGroup
 type UpdateGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14441,6 +15441,7 @@ type AddGroupMembersResponse200Headers struct {
 
 // AddGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddGroupMembers
 type AddGroupMembersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14547,6 +15548,7 @@ func (r AddGroupMembersResponse) ContentType() string {
 
 // RemoveGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveGroupMember
 type RemoveGroupMemberResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14630,6 +15632,7 @@ func (r RemoveGroupMemberResponse) ContentType() string {
 
 // ListRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ListRouteHealth
 type ListRouteHealthResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14706,6 +15709,7 @@ func (r ListRouteHealthResponse) ContentType() string {
 
 // ResetRouteHealthResponse401Headers the declared response headers of an HTTP 401 response for ResetRouteHealth
 type ResetRouteHealthResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14822,6 +15826,7 @@ type ListModelAccessResponse200Headers struct {
 
 // ListModelAccessResponse401Headers the declared response headers of an HTTP 401 response for ListModelAccess
 type ListModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -14905,6 +15910,7 @@ type CreateModelAccessResponse200Headers struct {
 
 // CreateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for CreateModelAccess
 type CreateModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15011,6 +16017,7 @@ func (r CreateModelAccessResponse) ContentType() string {
 
 // DeleteModelAccessResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelAccess
 type DeleteModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15106,6 +16113,7 @@ type GetModelAccessResponse200Headers struct {
 
 // GetModelAccessResponse401Headers the declared response headers of an HTTP 401 response for GetModelAccess
 type GetModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15196,6 +16204,7 @@ type UpdateModelAccessResponse200Headers struct {
 
 // UpdateModelAccessResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelAccess
 type UpdateModelAccessResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15212,8 +16221,6 @@ type UpdateModelAccessResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
-	// JSON409 the response for an HTTP 409 `application/json` response
-	JSON409 *Conflict
 	// JSON412 the response for an HTTP 412 `application/json` response
 	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
@@ -15251,11 +16258,6 @@ func (r UpdateModelAccessResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r UpdateModelAccessResponse) GetJSON404() *NotFound {
 	return r.JSON404
-}
-
-// GetJSON409 returns the response for an HTTP 409 `application/json` response
-func (r UpdateModelAccessResponse) GetJSON409() *Conflict {
-	return r.JSON409
 }
 
 // GetJSON412 returns the response for an HTTP 412 `application/json` response
@@ -15314,6 +16316,7 @@ type ListModelMappingsResponse200Headers struct {
 
 // ListModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListModelMappings
 type ListModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15397,6 +16400,7 @@ type CreateModelMappingResponse200Headers struct {
 
 // CreateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelMapping
 type CreateModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15503,6 +16507,7 @@ func (r CreateModelMappingResponse) ContentType() string {
 
 // ReorderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ReorderModelMappings
 type ReorderModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15522,6 +16527,8 @@ type ReorderModelMappingsResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -15558,6 +16565,11 @@ func (r ReorderModelMappingsResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r ReorderModelMappingsResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r ReorderModelMappingsResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -15606,6 +16618,7 @@ func (r ReorderModelMappingsResponse) ContentType() string {
 
 // DeleteModelMappingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelMapping
 type DeleteModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15701,6 +16714,7 @@ type GetModelMappingResponse200Headers struct {
 
 // GetModelMappingResponse401Headers the declared response headers of an HTTP 401 response for GetModelMapping
 type GetModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15791,6 +16805,7 @@ type UpdateModelMappingResponse200Headers struct {
 
 // UpdateModelMappingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelMapping
 type UpdateModelMappingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15909,6 +16924,7 @@ type ListModelPricingResponse200Headers struct {
 
 // ListModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricing
 type ListModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -15992,6 +17008,7 @@ type CreateModelPricingResponse200Headers struct {
 
 // CreateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for CreateModelPricing
 type CreateModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16103,6 +17120,7 @@ type ListArchivedModelPricingResponse200Headers struct {
 
 // ListArchivedModelPricingResponse401Headers the declared response headers of an HTTP 401 response for ListArchivedModelPricing
 type ListArchivedModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16181,6 +17199,7 @@ func (r ListArchivedModelPricingResponse) ContentType() string {
 
 // ListModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingDefaults
 type ListModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16248,8 +17267,14 @@ func (r ListModelPricingDefaultsResponse) ContentType() string {
 	return ""
 }
 
+// ListModelPricingHistoryResponse200Headers the declared response headers of an HTTP 200 response for ListModelPricingHistory
+type ListModelPricingHistoryResponse200Headers struct {
+	Link *string
+}
+
 // ListModelPricingHistoryResponse401Headers the declared response headers of an HTTP 401 response for ListModelPricingHistory
 type ListModelPricingHistoryResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16266,6 +17291,8 @@ type ListModelPricingHistoryResponse struct {
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListModelPricingHistoryResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListModelPricingHistoryResponse401Headers
 }
@@ -16326,6 +17353,7 @@ func (r ListModelPricingHistoryResponse) ContentType() string {
 
 // ImportModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for ImportModelPricingDefaults
 type ImportModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16440,6 +17468,7 @@ func (r ImportModelPricingDefaultsResponse) ContentType() string {
 
 // SyncModelPricingDefaultsResponse401Headers the declared response headers of an HTTP 401 response for SyncModelPricingDefaults
 type SyncModelPricingDefaultsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16545,6 +17574,7 @@ type GetModelPricingVersionResponse200Headers struct {
 
 // GetModelPricingVersionResponse401Headers the declared response headers of an HTTP 401 response for GetModelPricingVersion
 type GetModelPricingVersionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16630,6 +17660,7 @@ func (r GetModelPricingVersionResponse) ContentType() string {
 
 // DeleteModelPricingResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelPricing
 type DeleteModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16725,6 +17756,7 @@ type UpdateModelPricingResponse200Headers struct {
 
 // UpdateModelPricingResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelPricing
 type UpdateModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16843,6 +17875,7 @@ type RestoreModelPricingResponse200Headers struct {
 
 // RestoreModelPricingResponse401Headers the declared response headers of an HTTP 401 response for RestoreModelPricing
 type RestoreModelPricingResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -16947,6 +17980,7 @@ type ListModelRouteGroupsResponse200Headers struct {
 
 // ListModelRouteGroupsResponse401Headers the declared response headers of an HTTP 401 response for ListModelRouteGroups
 type ListModelRouteGroupsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17030,6 +18064,7 @@ type CreateModelRouteGroupResponse200Headers struct {
 
 // CreateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for CreateModelRouteGroup
 type CreateModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17129,6 +18164,7 @@ func (r CreateModelRouteGroupResponse) ContentType() string {
 
 // DeleteModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for DeleteModelRouteGroup
 type DeleteModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17231,6 +18267,7 @@ type GetModelRouteGroupResponse200Headers struct {
 
 // GetModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for GetModelRouteGroup
 type GetModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17321,6 +18358,7 @@ type UpdateModelRouteGroupResponse200Headers struct {
 
 // UpdateModelRouteGroupResponse401Headers the declared response headers of an HTTP 401 response for UpdateModelRouteGroup
 type UpdateModelRouteGroupResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17439,6 +18477,7 @@ type AddModelRouteGroupMembersResponse200Headers struct {
 
 // AddModelRouteGroupMembersResponse401Headers the declared response headers of an HTTP 401 response for AddModelRouteGroupMembers
 type AddModelRouteGroupMembersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17545,6 +18584,7 @@ func (r AddModelRouteGroupMembersResponse) ContentType() string {
 
 // RemoveModelRouteGroupMemberResponse401Headers the declared response headers of an HTTP 401 response for RemoveModelRouteGroupMember
 type RemoveModelRouteGroupMemberResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17635,6 +18675,7 @@ func (r RemoveModelRouteGroupMemberResponse) ContentType() string {
 
 // ListNodesResponse401Headers the declared response headers of an HTTP 401 response for ListNodes
 type ListNodesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17711,6 +18752,7 @@ func (r ListNodesResponse) ContentType() string {
 
 // GetProviderCatalogResponse401Headers the declared response headers of an HTTP 401 response for GetProviderCatalog
 type GetProviderCatalogResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17785,6 +18827,7 @@ type ListProvidersResponse200Headers struct {
 
 // ListProvidersResponse401Headers the declared response headers of an HTTP 401 response for ListProviders
 type ListProvidersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17868,6 +18911,7 @@ type CreateProviderResponse200Headers struct {
 
 // CreateProviderResponse401Headers the declared response headers of an HTTP 401 response for CreateProvider
 type CreateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -17972,8 +19016,114 @@ func (r CreateProviderResponse) ContentType() string {
 	return ""
 }
 
+// ValidateProviderResponse401Headers the declared response headers of an HTTP 401 response for ValidateProvider
+type ValidateProviderResponse401Headers struct {
+	SetCookie       *string
+	WWWAuthenticate *string
+}
+
+type ValidateProviderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConnectionCheck
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ValidateProviderResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ValidateProviderResponse) GetJSON200() *ConnectionCheck {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ValidateProviderResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ValidateProviderResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ValidateProviderResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ValidateProviderResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ValidateProviderResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ValidateProviderResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ValidateProviderResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ValidateProviderResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ValidateProviderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ValidateProviderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ValidateProviderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ValidateProviderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DeleteProviderResponse401Headers the declared response headers of an HTTP 401 response for DeleteProvider
 type DeleteProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18069,6 +19219,7 @@ type GetProviderResponse200Headers struct {
 
 // GetProviderResponse401Headers the declared response headers of an HTTP 401 response for GetProvider
 type GetProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18159,6 +19310,7 @@ type UpdateProviderResponse200Headers struct {
 
 // UpdateProviderResponse401Headers the declared response headers of an HTTP 401 response for UpdateProvider
 type UpdateProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18277,6 +19429,7 @@ type ListProviderModelMappingsResponse200Headers struct {
 
 // ListProviderModelMappingsResponse401Headers the declared response headers of an HTTP 401 response for ListProviderModelMappings
 type ListProviderModelMappingsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18362,6 +19515,7 @@ func (r ListProviderModelMappingsResponse) ContentType() string {
 
 // ProbeProviderResponse401Headers the declared response headers of an HTTP 401 response for ProbeProvider
 type ProbeProviderResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18457,6 +19611,7 @@ type ListRateLimitsResponse200Headers struct {
 
 // ListRateLimitsResponse401Headers the declared response headers of an HTTP 401 response for ListRateLimits
 type ListRateLimitsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18540,6 +19695,7 @@ type CreateRateLimitResponse200Headers struct {
 
 // CreateRateLimitResponse401Headers the declared response headers of an HTTP 401 response for CreateRateLimit
 type CreateRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18646,6 +19802,7 @@ func (r CreateRateLimitResponse) ContentType() string {
 
 // ListRateLimitStatusResponse401Headers the declared response headers of an HTTP 401 response for ListRateLimitStatus
 type ListRateLimitStatusResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18715,6 +19872,7 @@ func (r ListRateLimitStatusResponse) ContentType() string {
 
 // DeleteRateLimitResponse401Headers the declared response headers of an HTTP 401 response for DeleteRateLimit
 type DeleteRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18810,6 +19968,7 @@ type GetRateLimitResponse200Headers struct {
 
 // GetRateLimitResponse401Headers the declared response headers of an HTTP 401 response for GetRateLimit
 type GetRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -18900,6 +20059,7 @@ type UpdateRateLimitResponse200Headers struct {
 
 // UpdateRateLimitResponse401Headers the declared response headers of an HTTP 401 response for UpdateRateLimit
 type UpdateRateLimitResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19018,6 +20178,7 @@ type ListRoutesResponse200Headers struct {
 
 // ListRoutesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutes
 type ListRoutesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19094,8 +20255,14 @@ func (r ListRoutesResponse) ContentType() string {
 	return ""
 }
 
+// CreateRouteResponse200Headers the declared response headers of an HTTP 200 response for CreateRoute
+type CreateRouteResponse200Headers struct {
+	ETag string
+}
+
 // CreateRouteResponse401Headers the declared response headers of an HTTP 401 response for CreateRoute
 type CreateRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19120,6 +20287,8 @@ type CreateRouteResponse struct {
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreateRouteResponse401Headers
 }
@@ -19200,6 +20369,7 @@ func (r CreateRouteResponse) ContentType() string {
 
 // DeleteRouteResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoute
 type DeleteRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19216,6 +20386,8 @@ type DeleteRouteResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -19245,6 +20417,11 @@ func (r DeleteRouteResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r DeleteRouteResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -19281,8 +20458,14 @@ func (r DeleteRouteResponse) ContentType() string {
 	return ""
 }
 
+// GetRouteResponse200Headers the declared response headers of an HTTP 200 response for GetRoute
+type GetRouteResponse200Headers struct {
+	ETag string
+}
+
 // GetRouteResponse401Headers the declared response headers of an HTTP 401 response for GetRoute
 type GetRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19301,6 +20484,8 @@ type GetRouteResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetRouteResponse401Headers
 }
@@ -19364,8 +20549,14 @@ func (r GetRouteResponse) ContentType() string {
 	return ""
 }
 
+// DuplicateRouteResponse200Headers the declared response headers of an HTTP 200 response for DuplicateRoute
+type DuplicateRouteResponse200Headers struct {
+	ETag string
+}
+
 // DuplicateRouteResponse401Headers the declared response headers of an HTTP 401 response for DuplicateRoute
 type DuplicateRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19384,12 +20575,16 @@ type DuplicateRouteResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DuplicateRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DuplicateRouteResponse401Headers
 }
@@ -19422,6 +20617,11 @@ func (r DuplicateRouteResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r DuplicateRouteResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DuplicateRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -19468,8 +20668,14 @@ func (r DuplicateRouteResponse) ContentType() string {
 	return ""
 }
 
+// RenameRouteResponse200Headers the declared response headers of an HTTP 200 response for RenameRoute
+type RenameRouteResponse200Headers struct {
+	ETag string
+}
+
 // RenameRouteResponse401Headers the declared response headers of an HTTP 401 response for RenameRoute
 type RenameRouteResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19488,12 +20694,16 @@ type RenameRouteResponse struct {
 	JSON404 *NotFound
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Unprocessable
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RenameRouteResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *RenameRouteResponse401Headers
 }
@@ -19526,6 +20736,11 @@ func (r RenameRouteResponse) GetJSON404() *NotFound {
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
 func (r RenameRouteResponse) GetJSON409() *Conflict {
 	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RenameRouteResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -19579,6 +20794,7 @@ type ListRoutingPoliciesResponse200Headers struct {
 
 // ListRoutingPoliciesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingPolicies
 type ListRoutingPoliciesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19662,6 +20878,7 @@ type CreateRoutingPolicyResponse200Headers struct {
 
 // CreateRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for CreateRoutingPolicy
 type CreateRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19761,6 +20978,7 @@ func (r CreateRoutingPolicyResponse) ContentType() string {
 
 // DeleteRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoutingPolicy
 type DeleteRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19856,6 +21074,7 @@ type GetRoutingPolicyResponse200Headers struct {
 
 // GetRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for GetRoutingPolicy
 type GetRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -19946,6 +21165,7 @@ type UpdateRoutingPolicyResponse200Headers struct {
 
 // UpdateRoutingPolicyResponse401Headers the declared response headers of an HTTP 401 response for UpdateRoutingPolicy
 type UpdateRoutingPolicyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20057,8 +21277,14 @@ func (r UpdateRoutingPolicyResponse) ContentType() string {
 	return ""
 }
 
+// ListRoutingRulesResponse200Headers the declared response headers of an HTTP 200 response for ListRoutingRules
+type ListRoutingRulesResponse200Headers struct {
+	Link *string
+}
+
 // ListRoutingRulesResponse401Headers the declared response headers of an HTTP 401 response for ListRoutingRules
 type ListRoutingRulesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20077,6 +21303,8 @@ type ListRoutingRulesResponse struct {
 	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRoutingRulesResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListRoutingRulesResponse401Headers
 }
@@ -20147,6 +21375,7 @@ type CreateRoutingRuleResponse201Headers struct {
 
 // CreateRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for CreateRoutingRule
 type CreateRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20253,6 +21482,7 @@ func (r CreateRoutingRuleResponse) ContentType() string {
 
 // DeleteRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for DeleteRoutingRule
 type DeleteRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20341,6 +21571,7 @@ type GetRoutingRuleResponse200Headers struct {
 
 // GetRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for GetRoutingRule
 type GetRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20431,6 +21662,7 @@ type UpdateRoutingRuleResponse200Headers struct {
 
 // UpdateRoutingRuleResponse401Headers the declared response headers of an HTTP 401 response for UpdateRoutingRule
 type UpdateRoutingRuleResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20542,6 +21774,7 @@ type ListUsersResponse200Headers struct {
 
 // ListUsersResponse401Headers the declared response headers of an HTTP 401 response for ListUsers
 type ListUsersResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20625,6 +21858,7 @@ type CreateUserResponse200Headers struct {
 
 // CreateUserResponse401Headers the declared response headers of an HTTP 401 response for CreateUser
 type CreateUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20724,6 +21958,7 @@ func (r CreateUserResponse) ContentType() string {
 
 // DeleteUserResponse401Headers the declared response headers of an HTTP 401 response for DeleteUser
 type DeleteUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20826,6 +22061,7 @@ type GetUserResponse200Headers struct {
 
 // GetUserResponse401Headers the declared response headers of an HTTP 401 response for GetUser
 type GetUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -20916,6 +22152,7 @@ type UpdateUserResponse200Headers struct {
 
 // UpdateUserResponse401Headers the declared response headers of an HTTP 401 response for UpdateUser
 type UpdateUserResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21029,6 +22266,7 @@ func (r UpdateUserResponse) ContentType() string {
 
 // EndUserSessionsResponse401Headers the declared response headers of an HTTP 401 response for EndUserSessions
 type EndUserSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21127,6 +22365,7 @@ type ListUserSessionsResponse200Headers struct {
 
 // ListUserSessionsResponse401Headers the declared response headers of an HTTP 401 response for ListUserSessions
 type ListUserSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21217,6 +22456,7 @@ type ListOwnApiKeysResponse200Headers struct {
 
 // ListOwnApiKeysResponse401Headers the declared response headers of an HTTP 401 response for ListOwnApiKeys
 type ListOwnApiKeysResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21295,6 +22535,7 @@ func (r ListOwnApiKeysResponse) ContentType() string {
 
 // CreateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for CreateOwnApiKey
 type CreateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21392,6 +22633,7 @@ func (r CreateOwnApiKeyResponse) ContentType() string {
 
 // RevokeOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RevokeOwnApiKey
 type RevokeOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21493,6 +22735,7 @@ type GetOwnApiKeyResponse200Headers struct {
 
 // GetOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for GetOwnApiKey
 type GetOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21583,6 +22826,7 @@ type UpdateOwnApiKeyResponse200Headers struct {
 
 // UpdateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for UpdateOwnApiKey
 type UpdateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21696,6 +22940,7 @@ func (r UpdateOwnApiKeyResponse) ContentType() string {
 
 // RotateOwnApiKeyResponse401Headers the declared response headers of an HTTP 401 response for RotateOwnApiKey
 type RotateOwnApiKeyResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21800,6 +23045,7 @@ func (r RotateOwnApiKeyResponse) ContentType() string {
 
 // WatchOwnChangesResponse401Headers the declared response headers of an HTTP 401 response for WatchOwnChanges
 type WatchOwnChangesResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21813,8 +23059,6 @@ type WatchOwnChangesResponse struct {
 	HTTPResponse *http.Response
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON429 the response for an HTTP 429 `application/json` response
 	JSON429 *TooManyStreams
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -21828,11 +23072,6 @@ type WatchOwnChangesResponse struct {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r WatchOwnChangesResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r WatchOwnChangesResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON429 returns the response for an HTTP 429 `application/json` response
@@ -21876,6 +23115,7 @@ func (r WatchOwnChangesResponse) ContentType() string {
 
 // ListOwnModelsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnModels
 type ListOwnModelsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21886,8 +23126,6 @@ type ListOwnModelsResponse struct {
 	JSON200 *OwnModels
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Conflict
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -21904,11 +23142,6 @@ func (r ListOwnModelsResponse) GetJSON200() *OwnModels {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r ListOwnModelsResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r ListOwnModelsResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON409 returns the response for an HTTP 409 `application/json` response
@@ -21952,6 +23185,7 @@ func (r ListOwnModelsResponse) ContentType() string {
 
 // ChangePasswordResponse401Headers the declared response headers of an HTTP 401 response for ChangePassword
 type ChangePasswordResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -21974,8 +23208,6 @@ type ChangePasswordResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON413 the response for an HTTP 413 `application/json` response
 	JSON413 *TooLarge
 	// JSON422 the response for an HTTP 422 `application/json` response
@@ -22011,11 +23243,6 @@ func (r ChangePasswordResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r ChangePasswordResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r ChangePasswordResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON413 returns the response for an HTTP 413 `application/json` response
@@ -22074,6 +23301,7 @@ type GetProfileResponse200Headers struct {
 
 // GetProfileResponse401Headers the declared response headers of an HTTP 401 response for GetProfile
 type GetProfileResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22086,8 +23314,6 @@ type GetProfileResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers200 the parsed response headers for an HTTP 200 response
@@ -22109,11 +23335,6 @@ func (r GetProfileResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r GetProfileResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r GetProfileResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -22157,6 +23378,7 @@ type UpdateProfileResponse200Headers struct {
 
 // UpdateProfileResponse401Headers the declared response headers of an HTTP 401 response for UpdateProfile
 type UpdateProfileResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22171,8 +23393,6 @@ type UpdateProfileResponse struct {
 	JSON401 *Unauthenticated
 	// JSON403 the response for an HTTP 403 `application/json` response
 	JSON403 *NotPermitted
-	// JSON404 the response for an HTTP 404 `application/json` response
-	JSON404 *NotFound
 	// JSON412 the response for an HTTP 412 `application/json` response
 	JSON412 *Stale
 	// JSON413 the response for an HTTP 413 `application/json` response
@@ -22205,11 +23425,6 @@ func (r UpdateProfileResponse) GetJSON401() *Unauthenticated {
 // GetJSON403 returns the response for an HTTP 403 `application/json` response
 func (r UpdateProfileResponse) GetJSON403() *NotPermitted {
 	return r.JSON403
-}
-
-// GetJSON404 returns the response for an HTTP 404 `application/json` response
-func (r UpdateProfileResponse) GetJSON404() *NotFound {
-	return r.JSON404
 }
 
 // GetJSON412 returns the response for an HTTP 412 `application/json` response
@@ -22268,6 +23483,7 @@ type ListOwnSessionsResponse200Headers struct {
 
 // ListOwnSessionsResponse401Headers the declared response headers of an HTTP 401 response for ListOwnSessions
 type ListOwnSessionsResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22346,6 +23562,7 @@ func (r ListOwnSessionsResponse) ContentType() string {
 
 // EndOwnSessionResponse401Headers the declared response headers of an HTTP 401 response for EndOwnSession
 type EndOwnSessionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22434,6 +23651,7 @@ type LoginResponse200Headers struct {
 
 // LoginResponse401Headers the declared response headers of an HTTP 401 response for Login
 type LoginResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22545,6 +23763,7 @@ type LogoutResponse200Headers struct {
 
 // LogoutResponse401Headers the declared response headers of an HTTP 401 response for Logout
 type LogoutResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22629,6 +23848,7 @@ func (r LogoutResponse) ContentType() string {
 
 // GetSessionResponse401Headers the declared response headers of an HTTP 401 response for GetSession
 type GetSessionResponse401Headers struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 
@@ -22639,8 +23859,6 @@ type GetSessionResponse struct {
 	JSON200 *CurrentSession
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Unauthenticated
-	// JSON403 the response for an HTTP 403 `application/json` response
-	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -22655,11 +23873,6 @@ func (r GetSessionResponse) GetJSON200() *CurrentSession {
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
 func (r GetSessionResponse) GetJSON401() *Unauthenticated {
 	return r.JSON401
-}
-
-// GetJSON403 returns the response for an HTTP 403 `application/json` response
-func (r GetSessionResponse) GetJSON403() *NotPermitted {
-	return r.JSON403
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -23141,6 +24354,82 @@ func (c *ClientWithResponses) CreateConnectionWithResponse(ctx context.Context, 
 	return ParseCreateConnectionResponse(rsp)
 }
 
+// GetAwsRoleConfigWithResponse See what a role of AWS has to trust
+//
+// The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+// it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/aws-role-config (the `GetAwsRoleConfig` operationId).
+func (c *ClientWithResponses) GetAwsRoleConfigWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAwsRoleConfigResponse, error) {
+	rsp, err := c.GetAwsRoleConfig(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAwsRoleConfigResponse(rsp)
+}
+
+// ValidateAwsRoleWithBodyWithResponse Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *ClientWithResponses) ValidateAwsRoleWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error) {
+	rsp, err := c.ValidateAwsRoleWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateAwsRoleResponse(rsp)
+}
+
+// ValidateAwsRoleWithResponse Check a role of AWS before it is stored
+//
+// Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/aws-role-validate (the `ValidateAwsRole` operationId).
+func (c *ClientWithResponses) ValidateAwsRoleWithResponse(ctx context.Context, body ValidateAwsRoleJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateAwsRoleResponse, error) {
+	rsp, err := c.ValidateAwsRole(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateAwsRoleResponse(rsp)
+}
+
+// ValidateGoogleVertexWithBodyWithResponse Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *ClientWithResponses) ValidateGoogleVertexWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error) {
+	rsp, err := c.ValidateGoogleVertexWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateGoogleVertexResponse(rsp)
+}
+
+// ValidateGoogleVertexWithResponse Check a Google credential before it is stored
+//
+// Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/connections/google-vertex-validate (the `ValidateGoogleVertex` operationId).
+func (c *ClientWithResponses) ValidateGoogleVertexWithResponse(ctx context.Context, body ValidateGoogleVertexJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateGoogleVertexResponse, error) {
+	rsp, err := c.ValidateGoogleVertex(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateGoogleVertexResponse(rsp)
+}
+
 // DeleteConnectionWithResponse Delete a shared credential
 //
 // Refused with 409 while a provider uses it.
@@ -23201,6 +24490,22 @@ func (c *ClientWithResponses) UpdateConnectionWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseUpdateConnectionResponse(rsp)
+}
+
+// GetAwsTrustInfoWithResponse See what the role of a shared credential has to trust
+//
+// Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+// sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/llm-gateway/admin/connections/{id}/aws-trust-info (the `GetAwsTrustInfo` operationId).
+func (c *ClientWithResponses) GetAwsTrustInfoWithResponse(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*GetAwsTrustInfoResponse, error) {
+	rsp, err := c.GetAwsTrustInfo(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAwsTrustInfoResponse(rsp)
 }
 
 // WatchChangesWithResponse Hear what changes
@@ -23613,7 +24918,7 @@ func (c *ClientWithResponses) ListModelMappingsWithResponse(ctx context.Context,
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23633,7 +24938,7 @@ func (c *ClientWithResponses) CreateModelMappingWithBodyWithResponse(ctx context
 // to its default.
 //
 // With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-// first.
+// first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23648,13 +24953,14 @@ func (c *ClientWithResponses) CreateModelMappingWithResponse(ctx context.Context
 
 // ReorderModelMappingsWithBodyWithResponse Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
-	rsp, err := c.ReorderModelMappingsWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx context.Context, params *ReorderModelMappingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
+	rsp, err := c.ReorderModelMappingsWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -23663,13 +24969,14 @@ func (c *ClientWithResponses) ReorderModelMappingsWithBodyWithResponse(ctx conte
 
 // ReorderModelMappingsWithResponse Set the priority of several model mappings
 //
-// All or nothing. An id that does not exist, or is named twice, changes nothing.
+// All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+// needs entries that are all of it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/model-mappings/reorder (the `ReorderModelMappings` operationId).
-func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Context, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
-	rsp, err := c.ReorderModelMappings(ctx, body, reqEditors...)
+func (c *ClientWithResponses) ReorderModelMappingsWithResponse(ctx context.Context, params *ReorderModelMappingsParams, body ReorderModelMappingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ReorderModelMappingsResponse, error) {
+	rsp, err := c.ReorderModelMappings(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24167,6 +25474,38 @@ func (c *ClientWithResponses) CreateProviderWithResponse(ctx context.Context, pa
 	return ParseCreateProviderResponse(rsp)
 }
 
+// ValidateProviderWithBodyWithResponse Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *ClientWithResponses) ValidateProviderWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error) {
+	rsp, err := c.ValidateProviderWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateProviderResponse(rsp)
+}
+
+// ValidateProviderWithResponse Check a connection before it is stored
+//
+// Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+// data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/providers/validate (the `ValidateProvider` operationId).
+func (c *ClientWithResponses) ValidateProviderWithResponse(ctx context.Context, body ValidateProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateProviderResponse, error) {
+	rsp, err := c.ValidateProvider(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseValidateProviderResponse(rsp)
+}
+
 // DeleteProviderWithResponse Delete a provider
 //
 // Removes its model mappings and its stored credential too.
@@ -24201,6 +25540,10 @@ func (c *ClientWithResponses) GetProviderWithResponse(ctx context.Context, id Id
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
 //
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/providers/{id} (the `UpdateProvider` operationId).
@@ -24217,6 +25560,10 @@ func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Con
 // Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
 // `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
 // to the host it was given for.
+//
+// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24421,13 +25768,13 @@ func (c *ClientWithResponses) CreateRouteWithResponse(ctx context.Context, param
 // DeleteRouteWithResponse Delete a route
 //
 // Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-// access policies that name the route keep it, and are listed.
+// access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/routes/{alias} (the `DeleteRoute` operationId).
-func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
-	rsp, err := c.DeleteRoute(ctx, alias, reqEditors...)
+func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias Alias, params *DeleteRouteParams, reqEditors ...RequestEditorFn) (*DeleteRouteResponse, error) {
+	rsp, err := c.DeleteRoute(ctx, alias, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24435,6 +25782,8 @@ func (c *ClientWithResponses) DeleteRouteWithResponse(ctx context.Context, alias
 }
 
 // GetRouteWithResponse Read a route
+//
+// Its `ETag` changes with every target that is added, changed or removed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24486,8 +25835,8 @@ func (c *ClientWithResponses) DuplicateRouteWithResponse(ctx context.Context, al
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
-	rsp, err := c.RenameRouteWithBody(ctx, alias, contentType, body, reqEditors...)
+func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRouteWithBody(ctx, alias, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24503,8 +25852,8 @@ func (c *ClientWithResponses) RenameRouteWithBodyWithResponse(ctx context.Contex
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
-func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
-	rsp, err := c.RenameRoute(ctx, alias, body, reqEditors...)
+func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error) {
+	rsp, err := c.RenameRoute(ctx, alias, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -24527,7 +25876,7 @@ func (c *ClientWithResponses) ListRoutingPoliciesWithResponse(ctx context.Contex
 // CreateRoutingPolicyWithBodyWithResponse Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24543,7 +25892,7 @@ func (c *ClientWithResponses) CreateRoutingPolicyWithBodyWithResponse(ctx contex
 // CreateRoutingPolicyWithResponse Create a routing policy
 //
 // A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-// model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+// model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25269,6 +26618,13 @@ func ParseListApiKeysResponse(rsp *http.Response) (*ListApiKeysResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListApiKeysResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25357,6 +26713,13 @@ func ParseCreateApiKeyResponse(rsp *http.Response) (*CreateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25441,6 +26804,13 @@ func ParseRevokeApiKeyResponse(rsp *http.Response) (*RevokeApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RevokeApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25525,6 +26895,13 @@ func ParseGetApiKeyResponse(rsp *http.Response) (*GetApiKeyResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25637,6 +27014,13 @@ func ParseUpdateApiKeyResponse(rsp *http.Response) (*UpdateApiKeyResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25732,6 +27116,13 @@ func ParseRotateApiKeyResponse(rsp *http.Response) (*RotateApiKeyResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25809,6 +27200,13 @@ func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListAuditEventsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25886,6 +27284,13 @@ func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListBudgetsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -25991,6 +27396,13 @@ func ParseCreateBudgetResponse(rsp *http.Response) (*CreateBudgetResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26051,6 +27463,13 @@ func ParseListBudgetStatusResponse(rsp *http.Response) (*ListBudgetStatusRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListBudgetStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26132,6 +27551,13 @@ func ParseDeleteBudgetResponse(rsp *http.Response) (*DeleteBudgetResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26216,6 +27642,13 @@ func ParseGetBudgetResponse(rsp *http.Response) (*GetBudgetResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26328,6 +27761,13 @@ func ParseUpdateBudgetResponse(rsp *http.Response) (*UpdateBudgetResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateBudgetResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26409,6 +27849,13 @@ func ParseClassifyResultResponse(rsp *http.Response) (*ClassifyResultResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ClassifyResultResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26469,6 +27916,13 @@ func ParseGetConfigStatusResponse(rsp *http.Response) (*GetConfigStatusResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetConfigStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26546,6 +28000,13 @@ func ParseListConnectionsResponse(rsp *http.Response) (*ListConnectionsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListConnectionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26644,6 +28105,270 @@ func ParseCreateConnectionResponse(rsp *http.Response) (*CreateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetAwsRoleConfigResponse parses an HTTP response from a GetAwsRoleConfigWithResponse call
+func ParseGetAwsRoleConfigResponse(rsp *http.Response) (*GetAwsRoleConfigResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAwsRoleConfigResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AwsTrustInfo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers GetAwsRoleConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseValidateAwsRoleResponse parses an HTTP response from a ValidateAwsRoleWithResponse call
+func ParseValidateAwsRoleResponse(rsp *http.Response) (*ValidateAwsRoleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ValidateAwsRoleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectionCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ValidateAwsRoleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseValidateGoogleVertexResponse parses an HTTP response from a ValidateGoogleVertexWithResponse call
+func ParseValidateGoogleVertexResponse(rsp *http.Response) (*ValidateGoogleVertexResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ValidateGoogleVertexResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectionCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ValidateGoogleVertexResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26732,6 +28457,13 @@ func ParseDeleteConnectionResponse(rsp *http.Response) (*DeleteConnectionRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26816,6 +28548,13 @@ func ParseGetConnectionResponse(rsp *http.Response) (*GetConnectionResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26928,6 +28667,94 @@ func ParseUpdateConnectionResponse(rsp *http.Response) (*UpdateConnectionRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateConnectionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetAwsTrustInfoResponse parses an HTTP response from a GetAwsTrustInfoWithResponse call
+func ParseGetAwsTrustInfoResponse(rsp *http.Response) (*GetAwsTrustInfoResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAwsTrustInfoResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AwsTrustInfo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers GetAwsTrustInfoResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -26988,6 +28815,13 @@ func ParseWatchChangesResponse(rsp *http.Response) (*WatchChangesResponse, error
 	switch {
 	case rsp.StatusCode == 401:
 		var headers WatchChangesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27093,6 +28927,13 @@ func ParseExplainRequestResponse(rsp *http.Response) (*ExplainRequestResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ExplainRequestResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27163,6 +29004,13 @@ func ParseGetGovernanceConfigResponse(rsp *http.Response) (*GetGovernanceConfigR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27261,6 +29109,13 @@ func ParseUpdateGovernanceConfigResponse(rsp *http.Response) (*UpdateGovernanceC
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateGovernanceConfigResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27338,6 +29193,13 @@ func ParseListGroupsResponse(rsp *http.Response) (*ListGroupsResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListGroupsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27443,6 +29305,13 @@ func ParseCreateGroupResponse(rsp *http.Response) (*CreateGroupResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27524,6 +29393,13 @@ func ParseDeleteGroupResponse(rsp *http.Response) (*DeleteGroupResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27608,6 +29484,13 @@ func ParseGetGroupResponse(rsp *http.Response) (*GetGroupResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27713,6 +29596,13 @@ func ParseUpdateGroupResponse(rsp *http.Response) (*UpdateGroupResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27818,6 +29708,13 @@ func ParseAddGroupMembersResponse(rsp *http.Response) (*AddGroupMembersResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers AddGroupMembersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27892,6 +29789,13 @@ func ParseRemoveGroupMemberResponse(rsp *http.Response) (*RemoveGroupMemberRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveGroupMemberResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -27959,6 +29863,13 @@ func ParseListRouteHealthResponse(rsp *http.Response) (*ListRouteHealthResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRouteHealthResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28061,6 +29972,13 @@ func ParseResetRouteHealthResponse(rsp *http.Response) (*ResetRouteHealthRespons
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ResetRouteHealthResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28138,6 +30056,13 @@ func ParseListModelAccessResponse(rsp *http.Response) (*ListModelAccessResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28243,6 +30168,13 @@ func ParseCreateModelAccessResponse(rsp *http.Response) (*CreateModelAccessRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28324,6 +30256,13 @@ func ParseDeleteModelAccessResponse(rsp *http.Response) (*DeleteModelAccessRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28408,6 +30347,13 @@ func ParseGetModelAccessResponse(rsp *http.Response) (*GetModelAccessResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28470,13 +30416,6 @@ func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessRespo
 		}
 		response.JSON404 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
-		var dest Conflict
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON409 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
 		var dest Stale
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -28520,6 +30459,13 @@ func ParseUpdateModelAccessResponse(rsp *http.Response) (*UpdateModelAccessRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelAccessResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28597,6 +30543,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28702,6 +30655,13 @@ func ParseCreateModelMappingResponse(rsp *http.Response) (*CreateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28767,6 +30727,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -28793,6 +30760,13 @@ func ParseReorderModelMappingsResponse(rsp *http.Response) (*ReorderModelMapping
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ReorderModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28874,6 +30848,13 @@ func ParseDeleteModelMappingResponse(rsp *http.Response) (*DeleteModelMappingRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -28958,6 +30939,13 @@ func ParseGetModelMappingResponse(rsp *http.Response) (*GetModelMappingResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29070,6 +31058,13 @@ func ParseUpdateModelMappingResponse(rsp *http.Response) (*UpdateModelMappingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelMappingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29147,6 +31142,13 @@ func ParseListModelPricingResponse(rsp *http.Response) (*ListModelPricingRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29252,6 +31254,13 @@ func ParseCreateModelPricingResponse(rsp *http.Response) (*CreateModelPricingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29329,6 +31338,13 @@ func ParseListArchivedModelPricingResponse(rsp *http.Response) (*ListArchivedMod
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListArchivedModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29389,6 +31405,13 @@ func ParseListModelPricingDefaultsResponse(rsp *http.Response) (*ListModelPricin
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29454,8 +31477,25 @@ func ParseListModelPricingHistoryResponse(rsp *http.Response) (*ListModelPricing
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListModelPricingHistoryResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelPricingHistoryResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29556,6 +31596,13 @@ func ParseImportModelPricingDefaultsResponse(rsp *http.Response) (*ImportModelPr
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ImportModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29642,6 +31689,13 @@ func ParseSyncModelPricingDefaultsResponse(rsp *http.Response) (*SyncModelPricin
 	switch {
 	case rsp.StatusCode == 401:
 		var headers SyncModelPricingDefaultsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29726,6 +31780,13 @@ func ParseGetModelPricingVersionResponse(rsp *http.Response) (*GetModelPricingVe
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelPricingVersionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29807,6 +31868,13 @@ func ParseDeleteModelPricingResponse(rsp *http.Response) (*DeleteModelPricingRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -29919,6 +31987,13 @@ func ParseUpdateModelPricingResponse(rsp *http.Response) (*UpdateModelPricingRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30017,6 +32092,13 @@ func ParseRestoreModelPricingResponse(rsp *http.Response) (*RestoreModelPricingR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RestoreModelPricingResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30094,6 +32176,13 @@ func ParseListModelRouteGroupsResponse(rsp *http.Response) (*ListModelRouteGroup
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListModelRouteGroupsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30192,6 +32281,13 @@ func ParseCreateModelRouteGroupResponse(rsp *http.Response) (*CreateModelRouteGr
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30280,6 +32376,13 @@ func ParseDeleteModelRouteGroupResponse(rsp *http.Response) (*DeleteModelRouteGr
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30364,6 +32467,13 @@ func ParseGetModelRouteGroupResponse(rsp *http.Response) (*GetModelRouteGroupRes
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30476,6 +32586,13 @@ func ParseUpdateModelRouteGroupResponse(rsp *http.Response) (*UpdateModelRouteGr
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateModelRouteGroupResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30581,6 +32698,13 @@ func ParseAddModelRouteGroupMembersResponse(rsp *http.Response) (*AddModelRouteG
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers AddModelRouteGroupMembersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30662,6 +32786,13 @@ func ParseRemoveModelRouteGroupMemberResponse(rsp *http.Response) (*RemoveModelR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RemoveModelRouteGroupMemberResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30729,6 +32860,13 @@ func ParseListNodesResponse(rsp *http.Response) (*ListNodesResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListNodesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30789,6 +32927,13 @@ func ParseGetProviderCatalogResponse(rsp *http.Response) (*GetProviderCatalogRes
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetProviderCatalogResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30866,6 +33011,13 @@ func ParseListProvidersResponse(rsp *http.Response) (*ListProvidersResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProvidersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -30971,6 +33123,115 @@ func ParseCreateProviderResponse(rsp *http.Response) (*CreateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseValidateProviderResponse parses an HTTP response from a ValidateProviderWithResponse call
+func ParseValidateProviderResponse(rsp *http.Response) (*ValidateProviderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ValidateProviderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConnectionCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers ValidateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31052,6 +33313,13 @@ func ParseDeleteProviderResponse(rsp *http.Response) (*DeleteProviderResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31136,6 +33404,13 @@ func ParseGetProviderResponse(rsp *http.Response) (*GetProviderResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31248,6 +33523,13 @@ func ParseUpdateProviderResponse(rsp *http.Response) (*UpdateProviderResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31332,6 +33614,13 @@ func ParseListProviderModelMappingsResponse(rsp *http.Response) (*ListProviderMo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListProviderModelMappingsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31413,6 +33702,13 @@ func ParseProbeProviderResponse(rsp *http.Response) (*ProbeProviderResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ProbeProviderResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31490,6 +33786,13 @@ func ParseListRateLimitsResponse(rsp *http.Response) (*ListRateLimitsResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRateLimitsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31595,6 +33898,13 @@ func ParseCreateRateLimitResponse(rsp *http.Response) (*CreateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31655,6 +33965,13 @@ func ParseListRateLimitStatusResponse(rsp *http.Response) (*ListRateLimitStatusR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListRateLimitStatusResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31736,6 +34053,13 @@ func ParseDeleteRateLimitResponse(rsp *http.Response) (*DeleteRateLimitResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31820,6 +34144,13 @@ func ParseGetRateLimitResponse(rsp *http.Response) (*GetRateLimitResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -31932,6 +34263,13 @@ func ParseUpdateRateLimitResponse(rsp *http.Response) (*UpdateRateLimitResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRateLimitResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32009,6 +34347,13 @@ func ParseListRoutesResponse(rsp *http.Response) (*ListRoutesResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32102,8 +34447,25 @@ func ParseCreateRouteResponse(rsp *http.Response) (*CreateRouteResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32166,6 +34528,13 @@ func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) 
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32178,6 +34547,13 @@ func ParseDeleteRouteResponse(rsp *http.Response) (*DeleteRouteResponse, error) 
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32250,8 +34626,25 @@ func ParseGetRouteResponse(rsp *http.Response) (*GetRouteResponse, error) {
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32321,6 +34714,13 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32345,8 +34745,25 @@ func ParseDuplicateRouteResponse(rsp *http.Response) (*DuplicateRouteResponse, e
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers DuplicateRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers DuplicateRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32416,6 +34833,13 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32440,8 +34864,25 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers RenameRouteResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RenameRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32519,6 +34960,13 @@ func ParseListRoutingPoliciesResponse(rsp *http.Response) (*ListRoutingPoliciesR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutingPoliciesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32617,6 +35065,13 @@ func ParseCreateRoutingPolicyResponse(rsp *http.Response) (*CreateRoutingPolicyR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32698,6 +35153,13 @@ func ParseDeleteRoutingPolicyResponse(rsp *http.Response) (*DeleteRoutingPolicyR
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32782,6 +35244,13 @@ func ParseGetRoutingPolicyResponse(rsp *http.Response) (*GetRoutingPolicyRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32894,6 +35363,13 @@ func ParseUpdateRoutingPolicyResponse(rsp *http.Response) (*UpdateRoutingPolicyR
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRoutingPolicyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -32966,8 +35442,25 @@ func ParseListRoutingRulesResponse(rsp *http.Response) (*ListRoutingRulesRespons
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRoutingRulesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListRoutingRulesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33073,6 +35566,13 @@ func ParseCreateRoutingRuleResponse(rsp *http.Response) (*CreateRoutingRuleRespo
 		response.Headers201 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33150,6 +35650,13 @@ func ParseDeleteRoutingRuleResponse(rsp *http.Response) (*DeleteRoutingRuleRespo
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33234,6 +35741,13 @@ func ParseGetRoutingRuleResponse(rsp *http.Response) (*GetRoutingRuleResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33339,6 +35853,13 @@ func ParseUpdateRoutingRuleResponse(rsp *http.Response) (*UpdateRoutingRuleRespo
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateRoutingRuleResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33416,6 +35937,13 @@ func ParseListUsersResponse(rsp *http.Response) (*ListUsersResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListUsersResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33514,6 +36042,13 @@ func ParseCreateUserResponse(rsp *http.Response) (*CreateUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreateUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33602,6 +36137,13 @@ func ParseDeleteUserResponse(rsp *http.Response) (*DeleteUserResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers DeleteUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33686,6 +36228,13 @@ func ParseGetUserResponse(rsp *http.Response) (*GetUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33798,6 +36347,13 @@ func ParseUpdateUserResponse(rsp *http.Response) (*UpdateUserResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateUserResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33877,6 +36433,13 @@ func ParseEndUserSessionsResponse(rsp *http.Response) (*EndUserSessionsResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers EndUserSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -33961,6 +36524,13 @@ func ParseListUserSessionsResponse(rsp *http.Response) (*ListUserSessionsRespons
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListUserSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34038,6 +36608,13 @@ func ParseListOwnApiKeysResponse(rsp *http.Response) (*ListOwnApiKeysResponse, e
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListOwnApiKeysResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34126,6 +36703,13 @@ func ParseCreateOwnApiKeyResponse(rsp *http.Response) (*CreateOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers CreateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34210,6 +36794,13 @@ func ParseRevokeOwnApiKeyResponse(rsp *http.Response) (*RevokeOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RevokeOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34294,6 +36885,13 @@ func ParseGetOwnApiKeyResponse(rsp *http.Response) (*GetOwnApiKeyResponse, error
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34406,6 +37004,13 @@ func ParseUpdateOwnApiKeyResponse(rsp *http.Response) (*UpdateOwnApiKeyResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34501,6 +37106,13 @@ func ParseRotateOwnApiKeyResponse(rsp *http.Response) (*RotateOwnApiKeyResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers RotateOwnApiKeyResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34535,13 +37147,6 @@ func ParseWatchOwnChangesResponse(rsp *http.Response) (*WatchOwnChangesResponse,
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest TooManyStreams
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34561,6 +37166,13 @@ func ParseWatchOwnChangesResponse(rsp *http.Response) (*WatchOwnChangesResponse,
 	switch {
 	case rsp.StatusCode == 401:
 		var headers WatchOwnChangesResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34612,13 +37224,6 @@ func ParseListOwnModelsResponse(rsp *http.Response) (*ListOwnModelsResponse, err
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
 		var dest Conflict
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34638,6 +37243,13 @@ func ParseListOwnModelsResponse(rsp *http.Response) (*ListOwnModelsResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ListOwnModelsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34696,13 +37308,6 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest TooLarge
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34736,6 +37341,13 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 	switch {
 	case rsp.StatusCode == 401:
 		var headers ChangePasswordResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34794,13 +37406,6 @@ func ParseGetProfileResponse(rsp *http.Response) (*GetProfileResponse, error) {
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34823,6 +37428,13 @@ func ParseGetProfileResponse(rsp *http.Response) (*GetProfileResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetProfileResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -34878,13 +37490,6 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 		}
 		response.JSON403 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
-		var dest NotFound
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON404 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
 		var dest Stale
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -34928,6 +37533,13 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers UpdateProfileResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35005,6 +37617,13 @@ func ParseListOwnSessionsResponse(rsp *http.Response) (*ListOwnSessionsResponse,
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListOwnSessionsResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35079,6 +37698,13 @@ func ParseEndOwnSessionResponse(rsp *http.Response) (*EndOwnSessionResponse, err
 	switch {
 	case rsp.StatusCode == 401:
 		var headers EndOwnSessionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35177,6 +37803,13 @@ func ParseLoginResponse(rsp *http.Response) (*LoginResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers LoginResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35267,6 +37900,13 @@ func ParseLogoutResponse(rsp *http.Response) (*LogoutResponse, error) {
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers LogoutResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -35308,13 +37948,6 @@ func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
 		}
 		response.JSON401 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest NotPermitted
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON403 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -35327,6 +37960,13 @@ func ParseGetSessionResponse(rsp *http.Response) (*GetSessionResponse, error) {
 	switch {
 	case rsp.StatusCode == 401:
 		var headers GetSessionResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -69,6 +69,15 @@ type ServerInterface interface {
 	// CreateConnection Create a shared credential
 	// (POST /api/llm-gateway/admin/connections)
 	CreateConnection(ctx echo.Context, params CreateConnectionParams) error
+	// GetAwsRoleConfig See what a role of AWS has to trust
+	// (GET /api/llm-gateway/admin/connections/aws-role-config)
+	GetAwsRoleConfig(ctx echo.Context) error
+	// ValidateAwsRole Check a role of AWS before it is stored
+	// (POST /api/llm-gateway/admin/connections/aws-role-validate)
+	ValidateAwsRole(ctx echo.Context) error
+	// ValidateGoogleVertex Check a Google credential before it is stored
+	// (POST /api/llm-gateway/admin/connections/google-vertex-validate)
+	ValidateGoogleVertex(ctx echo.Context) error
 	// DeleteConnection Delete a shared credential
 	// (DELETE /api/llm-gateway/admin/connections/{id})
 	DeleteConnection(ctx echo.Context, id Id, params DeleteConnectionParams) error
@@ -78,6 +87,9 @@ type ServerInterface interface {
 	// UpdateConnection Change a shared credential
 	// (PUT /api/llm-gateway/admin/connections/{id})
 	UpdateConnection(ctx echo.Context, id Id, params UpdateConnectionParams) error
+	// GetAwsTrustInfo See what the role of a shared credential has to trust
+	// (GET /api/llm-gateway/admin/connections/{id}/aws-trust-info)
+	GetAwsTrustInfo(ctx echo.Context, id Id) error
 	// WatchChanges Hear what changes
 	// (GET /api/llm-gateway/admin/events)
 	WatchChanges(ctx echo.Context) error
@@ -140,7 +152,7 @@ type ServerInterface interface {
 	CreateModelMapping(ctx echo.Context, params CreateModelMappingParams) error
 	// ReorderModelMappings Set the priority of several model mappings
 	// (PUT /api/llm-gateway/admin/model-mappings/reorder)
-	ReorderModelMappings(ctx echo.Context) error
+	ReorderModelMappings(ctx echo.Context, params ReorderModelMappingsParams) error
 	// DeleteModelMapping Delete a model mapping
 	// (DELETE /api/llm-gateway/admin/model-mappings/{id})
 	DeleteModelMapping(ctx echo.Context, id Id, params DeleteModelMappingParams) error
@@ -216,6 +228,9 @@ type ServerInterface interface {
 	// CreateProvider Create a provider
 	// (POST /api/llm-gateway/admin/providers)
 	CreateProvider(ctx echo.Context, params CreateProviderParams) error
+	// ValidateProvider Check a connection before it is stored
+	// (POST /api/llm-gateway/admin/providers/validate)
+	ValidateProvider(ctx echo.Context) error
 	// DeleteProvider Delete a provider
 	// (DELETE /api/llm-gateway/admin/providers/{id})
 	DeleteProvider(ctx echo.Context, id Id, params DeleteProviderParams) error
@@ -257,7 +272,7 @@ type ServerInterface interface {
 	CreateRoute(ctx echo.Context, params CreateRouteParams) error
 	// DeleteRoute Delete a route
 	// (DELETE /api/llm-gateway/admin/routes/{alias})
-	DeleteRoute(ctx echo.Context, alias Alias) error
+	DeleteRoute(ctx echo.Context, alias Alias, params DeleteRouteParams) error
 	// GetRoute Read a route
 	// (GET /api/llm-gateway/admin/routes/{alias})
 	GetRoute(ctx echo.Context, alias Alias) error
@@ -266,7 +281,7 @@ type ServerInterface interface {
 	DuplicateRoute(ctx echo.Context, alias Alias, params DuplicateRouteParams) error
 	// RenameRoute Give a route another name
 	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
-	RenameRoute(ctx echo.Context, alias Alias) error
+	RenameRoute(ctx echo.Context, alias Alias, params RenameRouteParams) error
 	// ListRoutingPolicies List the routing policies
 	// (GET /api/llm-gateway/admin/routing-policies)
 	ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error
@@ -823,6 +838,33 @@ func (w *ServerInterfaceWrapper) CreateConnection(ctx echo.Context) error {
 	return err
 }
 
+// GetAwsRoleConfig converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAwsRoleConfig(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAwsRoleConfig(ctx)
+	return err
+}
+
+// ValidateAwsRole converts echo context to params.
+func (w *ServerInterfaceWrapper) ValidateAwsRole(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ValidateAwsRole(ctx)
+	return err
+}
+
+// ValidateGoogleVertex converts echo context to params.
+func (w *ServerInterfaceWrapper) ValidateGoogleVertex(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ValidateGoogleVertex(ctx)
+	return err
+}
+
 // DeleteConnection converts echo context to params.
 func (w *ServerInterfaceWrapper) DeleteConnection(ctx echo.Context) error {
 	var err error
@@ -908,6 +950,22 @@ func (w *ServerInterfaceWrapper) UpdateConnection(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.UpdateConnection(ctx, id, params)
+	return err
+}
+
+// GetAwsTrustInfo converts echo context to params.
+func (w *ServerInterfaceWrapper) GetAwsTrustInfo(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetAwsTrustInfo(ctx, id)
 	return err
 }
 
@@ -1414,8 +1472,28 @@ func (w *ServerInterfaceWrapper) CreateModelMapping(ctx echo.Context) error {
 func (w *ServerInterfaceWrapper) ReorderModelMappings(ctx echo.Context) error {
 	var err error
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReorderModelMappingsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.ReorderModelMappings(ctx)
+	err = w.Handler.ReorderModelMappings(ctx, params)
 	return err
 }
 
@@ -1613,6 +1691,20 @@ func (w *ServerInterfaceWrapper) ListModelPricingHistory(ctx echo.Context) error
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "model_provider", ctx.QueryParams(), &params.ModelProvider, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter model_provider: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -2102,6 +2194,15 @@ func (w *ServerInterfaceWrapper) CreateProvider(ctx echo.Context) error {
 	return err
 }
 
+// ValidateProvider converts echo context to params.
+func (w *ServerInterfaceWrapper) ValidateProvider(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ValidateProvider(ctx)
+	return err
+}
+
 // DeleteProvider converts echo context to params.
 func (w *ServerInterfaceWrapper) DeleteProvider(ctx echo.Context) error {
 	var err error
@@ -2454,8 +2555,28 @@ func (w *ServerInterfaceWrapper) DeleteRoute(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.DeleteRoute(ctx, alias)
+	err = w.Handler.DeleteRoute(ctx, alias, params)
 	return err
 }
 
@@ -2505,6 +2626,21 @@ func (w *ServerInterfaceWrapper) DuplicateRoute(ctx echo.Context) error {
 
 		params.IdempotencyKey = &IdempotencyKey
 	}
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.DuplicateRoute(ctx, alias, params)
@@ -2522,8 +2658,28 @@ func (w *ServerInterfaceWrapper) RenameRoute(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RenameRouteParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.RenameRoute(ctx, alias)
+	err = w.Handler.RenameRoute(ctx, alias, params)
 	return err
 }
 
@@ -2680,6 +2836,20 @@ func (w *ServerInterfaceWrapper) ListRoutingRules(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, true, "policy_id", ctx.QueryParams(), &params.PolicyId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter policy_id: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -3413,6 +3583,10 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/explain", wrapper.ExplainRequest, options.OperationMiddlewares["explainRequest"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections", wrapper.ListConnections, options.OperationMiddlewares["listConnections"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/connections", wrapper.CreateConnection, options.OperationMiddlewares["createConnection"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections/aws-role-config", wrapper.GetAwsRoleConfig, options.OperationMiddlewares["getAwsRoleConfig"]...)
+	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections/:id/aws-trust-info", wrapper.GetAwsTrustInfo, options.OperationMiddlewares["getAwsTrustInfo"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/connections/aws-role-validate", wrapper.ValidateAwsRole, options.OperationMiddlewares["validateAwsRole"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/connections/google-vertex-validate", wrapper.ValidateGoogleVertex, options.OperationMiddlewares["validateGoogleVertex"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/connections/:id", wrapper.DeleteConnection, options.OperationMiddlewares["deleteConnection"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/connections/:id", wrapper.GetConnection, options.OperationMiddlewares["getConnection"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/connections/:id", wrapper.UpdateConnection, options.OperationMiddlewares["updateConnection"]...)
@@ -3430,6 +3604,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/groups/:id", wrapper.UpdateGroup, options.OperationMiddlewares["updateGroup"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/groups/:id/members", wrapper.AddGroupMembers, options.OperationMiddlewares["addGroupMembers"]...)
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/groups/:id/members/:user_id", wrapper.RemoveGroupMember, options.OperationMiddlewares["removeGroupMember"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/providers/validate", wrapper.ValidateProvider, options.OperationMiddlewares["validateProvider"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/providers/:id/probe", wrapper.ProbeProvider, options.OperationMiddlewares["probeProvider"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/user/profile", wrapper.GetProfile, options.OperationMiddlewares["getProfile"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/user/profile", wrapper.UpdateProfile, options.OperationMiddlewares["updateProfile"]...)
@@ -3535,6 +3710,7 @@ type TooManyStreamsJSONResponse struct {
 }
 
 type UnauthenticatedResponseHeaders struct {
+	SetCookie       *string
 	WWWAuthenticate *string
 }
 type UnauthenticatedJSONResponse struct {
@@ -3602,6 +3778,9 @@ func (response ListApiKeys401JSONResponse) VisitListApiKeysResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3684,6 +3863,9 @@ func (response CreateApiKey401JSONResponse) VisitCreateApiKeyResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3811,6 +3993,9 @@ func (response RevokeApiKey401JSONResponse) VisitRevokeApiKeyResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -3928,6 +4113,9 @@ func (response GetApiKey401JSONResponse) VisitGetApiKeyResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4033,6 +4221,9 @@ func (response UpdateApiKey401JSONResponse) VisitUpdateApiKeyResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4186,6 +4377,9 @@ func (response RotateApiKey401JSONResponse) VisitRotateApiKeyResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4333,6 +4527,9 @@ func (response ListAuditEvents401JSONResponse) VisitListAuditEventsResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4424,6 +4621,9 @@ func (response ListBudgets401JSONResponse) VisitListBudgetsResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4514,6 +4714,9 @@ func (response CreateBudget401JSONResponse) VisitCreateBudgetResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4636,6 +4839,9 @@ func (response ListBudgetStatus401JSONResponse) VisitListBudgetStatusResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4718,6 +4924,9 @@ func (response DeleteBudget401JSONResponse) VisitDeleteBudgetResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4835,6 +5044,9 @@ func (response GetBudget401JSONResponse) VisitGetBudgetResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -4940,6 +5152,9 @@ func (response UpdateBudget401JSONResponse) VisitUpdateBudgetResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5091,6 +5306,9 @@ func (response ClassifyResult401JSONResponse) VisitClassifyResultResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5185,6 +5403,9 @@ func (response GetConfigStatus401JSONResponse) VisitGetConfigStatusResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5276,6 +5497,9 @@ func (response ListConnections401JSONResponse) VisitListConnectionsResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5366,6 +5590,9 @@ func (response CreateConnection401JSONResponse) VisitCreateConnectionResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5444,6 +5671,327 @@ func (response CreateConnection500JSONResponse) VisitCreateConnectionResponse(w 
 	return err
 }
 
+type GetAwsRoleConfigRequestObject struct {
+}
+
+type GetAwsRoleConfigResponseObject interface {
+	VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error
+}
+
+type GetAwsRoleConfig200JSONResponse AwsTrustInfo
+
+func (response GetAwsRoleConfig200JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsRoleConfig401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetAwsRoleConfig401JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsRoleConfig403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetAwsRoleConfig403JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsRoleConfig500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetAwsRoleConfig500JSONResponse) VisitGetAwsRoleConfigResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRoleRequestObject struct {
+	Body *ValidateAwsRoleJSONRequestBody
+}
+
+type ValidateAwsRoleResponseObject interface {
+	VisitValidateAwsRoleResponse(w http.ResponseWriter) error
+}
+
+type ValidateAwsRole200JSONResponse ConnectionCheck
+
+func (response ValidateAwsRole200JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ValidateAwsRole400JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ValidateAwsRole401JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ValidateAwsRole403JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ValidateAwsRole413JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ValidateAwsRole422JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole500JSONResponse struct{ InternalJSONResponse }
+
+func (response ValidateAwsRole500JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateAwsRole503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ValidateAwsRole503JSONResponse) VisitValidateAwsRoleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertexRequestObject struct {
+	Body *ValidateGoogleVertexJSONRequestBody
+}
+
+type ValidateGoogleVertexResponseObject interface {
+	VisitValidateGoogleVertexResponse(w http.ResponseWriter) error
+}
+
+type ValidateGoogleVertex200JSONResponse ConnectionCheck
+
+func (response ValidateGoogleVertex200JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ValidateGoogleVertex400JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ValidateGoogleVertex401JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ValidateGoogleVertex403JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ValidateGoogleVertex413JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ValidateGoogleVertex422JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex500JSONResponse struct{ InternalJSONResponse }
+
+func (response ValidateGoogleVertex500JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateGoogleVertex503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ValidateGoogleVertex503JSONResponse) VisitValidateGoogleVertexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteConnectionRequestObject struct {
 	Id     Id `json:"id"`
 	Params DeleteConnectionParams
@@ -5490,6 +6038,9 @@ func (response DeleteConnection401JSONResponse) VisitDeleteConnectionResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5621,6 +6172,9 @@ func (response GetConnection401JSONResponse) VisitGetConnectionResponse(w http.R
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5726,6 +6280,9 @@ func (response UpdateConnection401JSONResponse) VisitUpdateConnectionResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5832,6 +6389,104 @@ func (response UpdateConnection500JSONResponse) VisitUpdateConnectionResponse(w 
 	return err
 }
 
+type GetAwsTrustInfoRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetAwsTrustInfoResponseObject interface {
+	VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error
+}
+
+type GetAwsTrustInfo200JSONResponse AwsTrustInfo
+
+func (response GetAwsTrustInfo200JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetAwsTrustInfo400JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response GetAwsTrustInfo401JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response GetAwsTrustInfo403JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetAwsTrustInfo404JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAwsTrustInfo500JSONResponse struct{ InternalJSONResponse }
+
+func (response GetAwsTrustInfo500JSONResponse) VisitGetAwsTrustInfoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type WatchChangesRequestObject struct {
 }
 
@@ -5891,6 +6546,9 @@ func (response WatchChanges401JSONResponse) VisitWatchChangesResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -5989,6 +6647,9 @@ func (response ExplainRequest401JSONResponse) VisitExplainRequestResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6119,6 +6780,9 @@ func (response GetGovernanceConfig401JSONResponse) VisitGetGovernanceConfigRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6209,6 +6873,9 @@ func (response UpdateGovernanceConfig401JSONResponse) VisitUpdateGovernanceConfi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6342,6 +7009,9 @@ func (response ListGroups401JSONResponse) VisitListGroupsResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6432,6 +7102,9 @@ func (response CreateGroup401JSONResponse) VisitCreateGroupResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6570,6 +7243,9 @@ func (response DeleteGroup401JSONResponse) VisitDeleteGroupResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6687,6 +7363,9 @@ func (response GetGroup401JSONResponse) VisitGetGroupResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6792,6 +7471,9 @@ func (response UpdateGroup401JSONResponse) VisitUpdateGroupResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -6939,6 +7621,9 @@ func (response AddGroupMembers401JSONResponse) VisitAddGroupMembersResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7077,6 +7762,9 @@ func (response RemoveGroupMember401JSONResponse) VisitRemoveGroupMemberResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7157,6 +7845,9 @@ func (response ListRouteHealth401JSONResponse) VisitListRouteHealthResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7254,6 +7945,9 @@ func (response ResetRouteHealth401JSONResponse) VisitResetRouteHealthResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7415,6 +8109,9 @@ func (response ListModelAccess401JSONResponse) VisitListModelAccessResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7505,6 +8202,9 @@ func (response CreateModelAccess401JSONResponse) VisitCreateModelAccessResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7643,6 +8343,9 @@ func (response DeleteModelAccess401JSONResponse) VisitDeleteModelAccessResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7760,6 +8463,9 @@ func (response GetModelAccess401JSONResponse) VisitGetModelAccessResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7865,6 +8571,9 @@ func (response UpdateModelAccess401JSONResponse) VisitUpdateModelAccessResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -7897,20 +8606,6 @@ func (response UpdateModelAccess404JSONResponse) VisitUpdateModelAccessResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type UpdateModelAccess409JSONResponse struct{ ConflictJSONResponse }
-
-func (response UpdateModelAccess409JSONResponse) VisitUpdateModelAccessResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8026,6 +8721,9 @@ func (response ListModelMappings401JSONResponse) VisitListModelMappingsResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8116,6 +8814,9 @@ func (response CreateModelMapping401JSONResponse) VisitCreateModelMappingRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8209,7 +8910,8 @@ func (response CreateModelMapping500JSONResponse) VisitCreateModelMappingRespons
 }
 
 type ReorderModelMappingsRequestObject struct {
-	Body *ReorderModelMappingsJSONRequestBody
+	Params ReorderModelMappingsParams
+	Body   *ReorderModelMappingsJSONRequestBody
 }
 
 type ReorderModelMappingsResponseObject interface {
@@ -8256,6 +8958,9 @@ func (response ReorderModelMappings401JSONResponse) VisitReorderModelMappingsRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8288,6 +8993,20 @@ func (response ReorderModelMappings404JSONResponse) VisitReorderModelMappingsRes
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReorderModelMappings412JSONResponse struct{ StaleJSONResponse }
+
+func (response ReorderModelMappings412JSONResponse) VisitReorderModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8380,6 +9099,9 @@ func (response DeleteModelMapping401JSONResponse) VisitDeleteModelMappingRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8497,6 +9219,9 @@ func (response GetModelMapping401JSONResponse) VisitGetModelMappingResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8602,6 +9327,9 @@ func (response UpdateModelMapping401JSONResponse) VisitUpdateModelMappingRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8763,6 +9491,9 @@ func (response ListModelPricing401JSONResponse) VisitListModelPricingResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -8853,6 +9584,9 @@ func (response CreateModelPricing401JSONResponse) VisitCreateModelPricingRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9000,6 +9734,9 @@ func (response ListArchivedModelPricing401JSONResponse) VisitListArchivedModelPr
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9066,6 +9803,9 @@ func (response ListModelPricingDefaults401JSONResponse) VisitListModelPricingDef
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9110,15 +9850,25 @@ type ListModelPricingHistoryResponseObject interface {
 	VisitListModelPricingHistoryResponse(w http.ResponseWriter) error
 }
 
-type ListModelPricingHistory200JSONResponse []ModelPricing
+type ListModelPricingHistory200ResponseHeaders struct {
+	Link *string
+}
+
+type ListModelPricingHistory200JSONResponse struct {
+	Body    []ModelPricing
+	Headers ListModelPricingHistory200ResponseHeaders
+}
 
 func (response ListModelPricingHistory200JSONResponse) VisitListModelPricingHistoryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9147,6 +9897,9 @@ func (response ListModelPricingHistory401JSONResponse) VisitListModelPricingHist
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9234,6 +9987,9 @@ func (response ImportModelPricingDefaults401JSONResponse) VisitImportModelPricin
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9376,6 +10132,9 @@ func (response SyncModelPricingDefaults401JSONResponse) VisitSyncModelPricingDef
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9493,6 +10252,9 @@ func (response GetModelPricingVersion401JSONResponse) VisitGetModelPricingVersio
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9589,6 +10351,9 @@ func (response DeleteModelPricing401JSONResponse) VisitDeleteModelPricingRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9708,6 +10473,9 @@ func (response UpdateModelPricing401JSONResponse) VisitUpdateModelPricingRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -9868,6 +10636,9 @@ func (response RestoreModelPricing401JSONResponse) VisitRestoreModelPricingRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10001,6 +10772,9 @@ func (response ListModelRouteGroups401JSONResponse) VisitListModelRouteGroupsRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10091,6 +10865,9 @@ func (response CreateModelRouteGroup401JSONResponse) VisitCreateModelRouteGroupR
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10215,6 +10992,9 @@ func (response DeleteModelRouteGroup401JSONResponse) VisitDeleteModelRouteGroupR
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10346,6 +11126,9 @@ func (response GetModelRouteGroup401JSONResponse) VisitGetModelRouteGroupRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10451,6 +11234,9 @@ func (response UpdateModelRouteGroup401JSONResponse) VisitUpdateModelRouteGroupR
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10612,6 +11398,9 @@ func (response AddModelRouteGroupMembers401JSONResponse) VisitAddModelRouteGroup
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10751,6 +11540,9 @@ func (response RemoveModelRouteGroupMember401JSONResponse) VisitRemoveModelRoute
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10845,6 +11637,9 @@ func (response ListNodes401JSONResponse) VisitListNodesResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -10925,6 +11720,9 @@ func (response GetProviderCatalog401JSONResponse) VisitGetProviderCatalogRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11016,6 +11814,9 @@ func (response ListProviders401JSONResponse) VisitListProvidersResponse(w http.R
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11106,6 +11907,9 @@ func (response CreateProvider401JSONResponse) VisitCreateProviderResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11198,6 +12002,146 @@ func (response CreateProvider500JSONResponse) VisitCreateProviderResponse(w http
 	return err
 }
 
+type ValidateProviderRequestObject struct {
+	Body *ValidateProviderJSONRequestBody
+}
+
+type ValidateProviderResponseObject interface {
+	VisitValidateProviderResponse(w http.ResponseWriter) error
+}
+
+type ValidateProvider200JSONResponse ConnectionCheck
+
+func (response ValidateProvider200JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ValidateProvider400JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response ValidateProvider401JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response ValidateProvider403JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ValidateProvider404JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response ValidateProvider413JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ValidateProvider422JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider500JSONResponse struct{ InternalJSONResponse }
+
+func (response ValidateProvider500JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ValidateProvider503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ValidateProvider503JSONResponse) VisitValidateProviderResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteProviderRequestObject struct {
 	Id     Id `json:"id"`
 	Params DeleteProviderParams
@@ -11244,6 +12188,9 @@ func (response DeleteProvider401JSONResponse) VisitDeleteProviderResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11361,6 +12308,9 @@ func (response GetProvider401JSONResponse) VisitGetProviderResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11466,6 +12416,9 @@ func (response UpdateProvider401JSONResponse) VisitUpdateProviderResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11628,6 +12581,9 @@ func (response ListProviderModelMappings401JSONResponse) VisitListProviderModelM
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11723,6 +12679,9 @@ func (response ProbeProvider401JSONResponse) VisitProbeProviderResponse(w http.R
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11842,6 +12801,9 @@ func (response ListRateLimits401JSONResponse) VisitListRateLimitsResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -11932,6 +12894,9 @@ func (response CreateRateLimit401JSONResponse) VisitCreateRateLimitResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12054,6 +13019,9 @@ func (response ListRateLimitStatus401JSONResponse) VisitListRateLimitStatusRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12136,6 +13104,9 @@ func (response DeleteRateLimit401JSONResponse) VisitDeleteRateLimitResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12253,6 +13224,9 @@ func (response GetRateLimit401JSONResponse) VisitGetRateLimitResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12358,6 +13332,9 @@ func (response UpdateRateLimit401JSONResponse) VisitUpdateRateLimitResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12519,6 +13496,9 @@ func (response ListRoutes401JSONResponse) VisitListRoutesResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12564,15 +13544,23 @@ type CreateRouteResponseObject interface {
 	VisitCreateRouteResponse(w http.ResponseWriter) error
 }
 
-type CreateRoute200JSONResponse Route
+type CreateRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type CreateRoute200JSONResponse struct {
+	Body    Route
+	Headers CreateRoute200ResponseHeaders
+}
 
 func (response CreateRoute200JSONResponse) VisitCreateRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12601,6 +13589,9 @@ func (response CreateRoute401JSONResponse) VisitCreateRouteResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12694,7 +13685,8 @@ func (response CreateRoute500JSONResponse) VisitCreateRouteResponse(w http.Respo
 }
 
 type DeleteRouteRequestObject struct {
-	Alias Alias `json:"alias"`
+	Alias  Alias `json:"alias"`
+	Params DeleteRouteParams
 }
 
 type DeleteRouteResponseObject interface {
@@ -12738,6 +13730,9 @@ func (response DeleteRoute401JSONResponse) VisitDeleteRouteResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12774,6 +13769,20 @@ func (response DeleteRoute404JSONResponse) VisitDeleteRouteResponse(w http.Respo
 	return err
 }
 
+type DeleteRoute412JSONResponse struct{ StaleJSONResponse }
+
+func (response DeleteRoute412JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteRoute500JSONResponse struct{ InternalJSONResponse }
 
 func (response DeleteRoute500JSONResponse) VisitDeleteRouteResponse(w http.ResponseWriter) error {
@@ -12796,15 +13805,23 @@ type GetRouteResponseObject interface {
 	VisitGetRouteResponse(w http.ResponseWriter) error
 }
 
-type GetRoute200JSONResponse Route
+type GetRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type GetRoute200JSONResponse struct {
+	Body    Route
+	Headers GetRoute200ResponseHeaders
+}
 
 func (response GetRoute200JSONResponse) VisitGetRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12833,6 +13850,9 @@ func (response GetRoute401JSONResponse) VisitGetRouteResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12893,15 +13913,23 @@ type DuplicateRouteResponseObject interface {
 	VisitDuplicateRouteResponse(w http.ResponseWriter) error
 }
 
-type DuplicateRoute200JSONResponse Route
+type DuplicateRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type DuplicateRoute200JSONResponse struct {
+	Body    Route
+	Headers DuplicateRoute200ResponseHeaders
+}
 
 func (response DuplicateRoute200JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -12930,6 +13958,9 @@ func (response DuplicateRoute401JSONResponse) VisitDuplicateRouteResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -12980,6 +14011,20 @@ func (response DuplicateRoute409JSONResponse) VisitDuplicateRouteResponse(w http
 	return err
 }
 
+type DuplicateRoute412JSONResponse struct{ StaleJSONResponse }
+
+func (response DuplicateRoute412JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DuplicateRoute413JSONResponse struct{ TooLargeJSONResponse }
 
 func (response DuplicateRoute413JSONResponse) VisitDuplicateRouteResponse(w http.ResponseWriter) error {
@@ -13023,23 +14068,32 @@ func (response DuplicateRoute500JSONResponse) VisitDuplicateRouteResponse(w http
 }
 
 type RenameRouteRequestObject struct {
-	Alias Alias `json:"alias"`
-	Body  *RenameRouteJSONRequestBody
+	Alias  Alias `json:"alias"`
+	Params RenameRouteParams
+	Body   *RenameRouteJSONRequestBody
 }
 
 type RenameRouteResponseObject interface {
 	VisitRenameRouteResponse(w http.ResponseWriter) error
 }
 
-type RenameRoute200JSONResponse RouteRenamed
+type RenameRoute200ResponseHeaders struct {
+	ETag string
+}
+
+type RenameRoute200JSONResponse struct {
+	Body    RouteRenamed
+	Headers RenameRoute200ResponseHeaders
+}
 
 func (response RenameRoute200JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -13068,6 +14122,9 @@ func (response RenameRoute401JSONResponse) VisitRenameRouteResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13114,6 +14171,20 @@ func (response RenameRoute409JSONResponse) VisitRenameRouteResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenameRoute412JSONResponse struct{ StaleJSONResponse }
+
+func (response RenameRoute412JSONResponse) VisitRenameRouteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -13215,6 +14286,9 @@ func (response ListRoutingPolicies401JSONResponse) VisitListRoutingPoliciesRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13305,6 +14379,9 @@ func (response CreateRoutingPolicy401JSONResponse) VisitCreateRoutingPolicyRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13429,6 +14506,9 @@ func (response DeleteRoutingPolicy401JSONResponse) VisitDeleteRoutingPolicyRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13546,6 +14626,9 @@ func (response GetRoutingPolicy401JSONResponse) VisitGetRoutingPolicyResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13651,6 +14734,9 @@ func (response UpdateRoutingPolicy401JSONResponse) VisitUpdateRoutingPolicyRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13765,15 +14851,25 @@ type ListRoutingRulesResponseObject interface {
 	VisitListRoutingRulesResponse(w http.ResponseWriter) error
 }
 
-type ListRoutingRules200JSONResponse RoutingRuleList
+type ListRoutingRules200ResponseHeaders struct {
+	Link *string
+}
+
+type ListRoutingRules200JSONResponse struct {
+	Body    RoutingRuleList
+	Headers ListRoutingRules200ResponseHeaders
+}
 
 func (response ListRoutingRules200JSONResponse) VisitListRoutingRulesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -13802,6 +14898,9 @@ func (response ListRoutingRules401JSONResponse) VisitListRoutingRulesResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -13906,6 +15005,9 @@ func (response CreateRoutingRule401JSONResponse) VisitCreateRoutingRuleResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14038,6 +15140,9 @@ func (response DeleteRoutingRule401JSONResponse) VisitDeleteRoutingRuleResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14155,6 +15260,9 @@ func (response GetRoutingRule401JSONResponse) VisitGetRoutingRuleResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14260,6 +15368,9 @@ func (response UpdateRoutingRule401JSONResponse) VisitUpdateRoutingRuleResponse(
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14407,6 +15518,9 @@ func (response ListUsers401JSONResponse) VisitListUsersResponse(w http.ResponseW
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14497,6 +15611,9 @@ func (response CreateUser401JSONResponse) VisitCreateUserResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14621,6 +15738,9 @@ func (response DeleteUser401JSONResponse) VisitDeleteUserResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14752,6 +15872,9 @@ func (response GetUser401JSONResponse) VisitGetUserResponse(w http.ResponseWrite
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -14857,6 +15980,9 @@ func (response UpdateUser401JSONResponse) VisitUpdateUserResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15013,6 +16139,9 @@ func (response EndUserSessions401JSONResponse) VisitEndUserSessionsResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15119,6 +16248,9 @@ func (response ListUserSessions401JSONResponse) VisitListUserSessionsResponse(w 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15224,6 +16356,9 @@ func (response ListOwnApiKeys401JSONResponse) VisitListOwnApiKeysResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15306,6 +16441,9 @@ func (response CreateOwnApiKey401JSONResponse) VisitCreateOwnApiKeyResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15433,6 +16571,9 @@ func (response RevokeOwnApiKey401JSONResponse) VisitRevokeOwnApiKeyResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15550,6 +16691,9 @@ func (response GetOwnApiKey401JSONResponse) VisitGetOwnApiKeyResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15655,6 +16799,9 @@ func (response UpdateOwnApiKey401JSONResponse) VisitUpdateOwnApiKeyResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15808,6 +16955,9 @@ func (response RotateOwnApiKey401JSONResponse) VisitRotateOwnApiKeyResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -15959,24 +17109,13 @@ func (response WatchOwnChanges401JSONResponse) VisitWatchOwnChangesResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type WatchOwnChanges403JSONResponse struct{ NotPermittedJSONResponse }
-
-func (response WatchOwnChanges403JSONResponse) VisitWatchOwnChangesResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -16042,24 +17181,13 @@ func (response ListOwnModels401JSONResponse) VisitListOwnModelsResponse(w http.R
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ListOwnModels403JSONResponse struct{ NotPermittedJSONResponse }
-
-func (response ListOwnModels403JSONResponse) VisitListOwnModelsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -16140,6 +17268,9 @@ func (response ChangePassword401JSONResponse) VisitChangePasswordResponse(w http
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16158,20 +17289,6 @@ func (response ChangePassword403JSONResponse) VisitChangePasswordResponse(w http
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ChangePassword404JSONResponse struct{ NotFoundJSONResponse }
-
-func (response ChangePassword404JSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -16271,6 +17388,9 @@ func (response GetProfile401JSONResponse) VisitGetProfileResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16289,20 +17409,6 @@ func (response GetProfile403JSONResponse) VisitGetProfileResponse(w http.Respons
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type GetProfile404JSONResponse struct{ NotFoundJSONResponse }
-
-func (response GetProfile404JSONResponse) VisitGetProfileResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -16375,6 +17481,9 @@ func (response UpdateProfile401JSONResponse) VisitUpdateProfileResponse(w http.R
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16393,20 +17502,6 @@ func (response UpdateProfile403JSONResponse) VisitUpdateProfileResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type UpdateProfile404JSONResponse struct{ NotFoundJSONResponse }
-
-func (response UpdateProfile404JSONResponse) VisitUpdateProfileResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -16522,6 +17617,9 @@ func (response ListOwnSessions401JSONResponse) VisitListOwnSessionsResponse(w ht
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16603,6 +17701,9 @@ func (response EndOwnSession401JSONResponse) VisitEndOwnSessionResponse(w http.R
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16708,6 +17809,9 @@ func (response Login401JSONResponse) VisitLoginResponse(w http.ResponseWriter) e
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16844,6 +17948,9 @@ func (response Logout401JSONResponse) VisitLogoutResponse(w http.ResponseWriter)
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
@@ -16910,24 +18017,13 @@ func (response GetSession401JSONResponse) VisitGetSessionResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	if response.Headers.WWWAuthenticate != nil {
 		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
 	}
 	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type GetSession403JSONResponse struct{ NotPermittedJSONResponse }
-
-func (response GetSession403JSONResponse) VisitGetSessionResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(403)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -17093,6 +18189,15 @@ type StrictServerInterface interface {
 	// CreateConnection Create a shared credential
 	// (POST /api/llm-gateway/admin/connections)
 	CreateConnection(ctx context.Context, request CreateConnectionRequestObject) (CreateConnectionResponseObject, error)
+	// GetAwsRoleConfig See what a role of AWS has to trust
+	// (GET /api/llm-gateway/admin/connections/aws-role-config)
+	GetAwsRoleConfig(ctx context.Context, request GetAwsRoleConfigRequestObject) (GetAwsRoleConfigResponseObject, error)
+	// ValidateAwsRole Check a role of AWS before it is stored
+	// (POST /api/llm-gateway/admin/connections/aws-role-validate)
+	ValidateAwsRole(ctx context.Context, request ValidateAwsRoleRequestObject) (ValidateAwsRoleResponseObject, error)
+	// ValidateGoogleVertex Check a Google credential before it is stored
+	// (POST /api/llm-gateway/admin/connections/google-vertex-validate)
+	ValidateGoogleVertex(ctx context.Context, request ValidateGoogleVertexRequestObject) (ValidateGoogleVertexResponseObject, error)
 	// DeleteConnection Delete a shared credential
 	// (DELETE /api/llm-gateway/admin/connections/{id})
 	DeleteConnection(ctx context.Context, request DeleteConnectionRequestObject) (DeleteConnectionResponseObject, error)
@@ -17102,6 +18207,9 @@ type StrictServerInterface interface {
 	// UpdateConnection Change a shared credential
 	// (PUT /api/llm-gateway/admin/connections/{id})
 	UpdateConnection(ctx context.Context, request UpdateConnectionRequestObject) (UpdateConnectionResponseObject, error)
+	// GetAwsTrustInfo See what the role of a shared credential has to trust
+	// (GET /api/llm-gateway/admin/connections/{id}/aws-trust-info)
+	GetAwsTrustInfo(ctx context.Context, request GetAwsTrustInfoRequestObject) (GetAwsTrustInfoResponseObject, error)
 	// WatchChanges Hear what changes
 	// (GET /api/llm-gateway/admin/events)
 	WatchChanges(ctx context.Context, request WatchChangesRequestObject) (WatchChangesResponseObject, error)
@@ -17240,6 +18348,9 @@ type StrictServerInterface interface {
 	// CreateProvider Create a provider
 	// (POST /api/llm-gateway/admin/providers)
 	CreateProvider(ctx context.Context, request CreateProviderRequestObject) (CreateProviderResponseObject, error)
+	// ValidateProvider Check a connection before it is stored
+	// (POST /api/llm-gateway/admin/providers/validate)
+	ValidateProvider(ctx context.Context, request ValidateProviderRequestObject) (ValidateProviderResponseObject, error)
 	// DeleteProvider Delete a provider
 	// (DELETE /api/llm-gateway/admin/providers/{id})
 	DeleteProvider(ctx context.Context, request DeleteProviderRequestObject) (DeleteProviderResponseObject, error)
@@ -17992,6 +19103,121 @@ func (sh *strictHandler) CreateConnection(ctx echo.Context, params CreateConnect
 	return nil
 }
 
+// GetAwsRoleConfig operation middleware
+func (sh *strictHandler) GetAwsRoleConfig(ctx echo.Context) error {
+	var request GetAwsRoleConfigRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAwsRoleConfig(ctx.Request().Context(), request.(GetAwsRoleConfigRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAwsRoleConfig")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAwsRoleConfigResponseObject); ok {
+		return validResponse.VisitGetAwsRoleConfigResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ValidateAwsRole operation middleware
+func (sh *strictHandler) ValidateAwsRole(ctx echo.Context) error {
+	var request ValidateAwsRoleRequestObject
+
+	var body ValidateAwsRoleJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ValidateAwsRole(ctx.Request().Context(), request.(ValidateAwsRoleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ValidateAwsRole")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ValidateAwsRoleResponseObject); ok {
+		return validResponse.VisitValidateAwsRoleResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ValidateGoogleVertex operation middleware
+func (sh *strictHandler) ValidateGoogleVertex(ctx echo.Context) error {
+	var request ValidateGoogleVertexRequestObject
+
+	var body ValidateGoogleVertexJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ValidateGoogleVertex(ctx.Request().Context(), request.(ValidateGoogleVertexRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ValidateGoogleVertex")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ValidateGoogleVertexResponseObject); ok {
+		return validResponse.VisitValidateGoogleVertexResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // DeleteConnection operation middleware
 func (sh *strictHandler) DeleteConnection(ctx echo.Context, id Id, params DeleteConnectionParams) error {
 	var request DeleteConnectionRequestObject
@@ -18086,6 +19312,31 @@ func (sh *strictHandler) UpdateConnection(ctx echo.Context, id Id, params Update
 		return err
 	} else if validResponse, ok := response.(UpdateConnectionResponseObject); ok {
 		return validResponse.VisitUpdateConnectionResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetAwsTrustInfo operation middleware
+func (sh *strictHandler) GetAwsTrustInfo(ctx echo.Context, id Id) error {
+	var request GetAwsTrustInfoRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAwsTrustInfo(ctx.Request().Context(), request.(GetAwsTrustInfoRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAwsTrustInfo")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetAwsTrustInfoResponseObject); ok {
+		return validResponse.VisitGetAwsTrustInfoResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -18799,8 +20050,10 @@ func (sh *strictHandler) CreateModelMapping(ctx echo.Context, params CreateModel
 }
 
 // ReorderModelMappings operation middleware
-func (sh *strictHandler) ReorderModelMappings(ctx echo.Context) error {
+func (sh *strictHandler) ReorderModelMappings(ctx echo.Context, params ReorderModelMappingsParams) error {
 	var request ReorderModelMappingsRequestObject
+
+	request.Params = params
 
 	var body ReorderModelMappingsJSONRequestBody
 	var err error
@@ -19657,6 +20910,52 @@ func (sh *strictHandler) CreateProvider(ctx echo.Context, params CreateProviderP
 	return nil
 }
 
+// ValidateProvider operation middleware
+func (sh *strictHandler) ValidateProvider(ctx echo.Context) error {
+	var request ValidateProviderRequestObject
+
+	var body ValidateProviderJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ValidateProvider(ctx.Request().Context(), request.(ValidateProviderRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ValidateProvider")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ValidateProviderResponseObject); ok {
+		return validResponse.VisitValidateProviderResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // DeleteProvider operation middleware
 func (sh *strictHandler) DeleteProvider(ctx echo.Context, id Id, params DeleteProviderParams) error {
 	var request DeleteProviderRequestObject
@@ -20078,10 +21377,11 @@ func (sh *strictHandler) CreateRoute(ctx echo.Context, params CreateRouteParams)
 }
 
 // DeleteRoute operation middleware
-func (sh *strictHandler) DeleteRoute(ctx echo.Context, alias Alias) error {
+func (sh *strictHandler) DeleteRoute(ctx echo.Context, alias Alias, params DeleteRouteParams) error {
 	var request DeleteRouteRequestObject
 
 	request.Alias = alias
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.DeleteRoute(ctx.Request().Context(), request.(DeleteRouteRequestObject))
@@ -20177,10 +21477,11 @@ func (sh *strictHandler) DuplicateRoute(ctx echo.Context, alias Alias, params Du
 }
 
 // RenameRoute operation middleware
-func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias) error {
+func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias, params RenameRouteParams) error {
 	var request RenameRouteRequestObject
 
 	request.Alias = alias
+	request.Params = params
 
 	var body RenameRouteJSONRequestBody
 	var err error

@@ -347,6 +347,24 @@ func (e DefaultModelAccess) Valid() bool {
 	}
 }
 
+// Defines values for EmbeddingsFailover.
+const (
+	EmbeddingsFailoverAnyModel  EmbeddingsFailover = "any_model"
+	EmbeddingsFailoverSameModel EmbeddingsFailover = "same_model"
+)
+
+// Valid indicates whether the value is a known member of the EmbeddingsFailover enum.
+func (e EmbeddingsFailover) Valid() bool {
+	switch e {
+	case EmbeddingsFailoverAnyModel:
+		return true
+	case EmbeddingsFailoverSameModel:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ErrorErrorType.
 const (
 	ErrorErrorTypeAuthenticationError ErrorErrorType = "authentication_error"
@@ -1315,29 +1333,60 @@ func (e UserRole) Valid() bool {
 
 // ApiKey defines model for ApiKey.
 type ApiKey struct {
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	DisabledAt      nullable.Nullable[time.Time]          `json:"disabled_at"`
-	ExpiresAt       nullable.Nullable[time.Time]          `json:"expires_at"`
-	GroupName       nullable.Nullable[string]             `json:"group_name"`
-	Id              openapi_types.UUID                    `json:"id"`
+
+	// DisabledAt When it was disabled; null: it is not.
+	DisabledAt nullable.Nullable[time.Time] `json:"disabled_at"`
+
+	// ExpiresAt When it ends; null: not by itself.
+	ExpiresAt nullable.Nullable[time.Time] `json:"expires_at"`
+
+	// GroupName The name of the group that the key acts for; null: none.
+	GroupName nullable.Nullable[string] `json:"group_name"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
 
 	// KeyPrefix The first 8 characters.
 	//
 	// Example: bd-k3xq7
-	KeyPrefix  string                       `json:"key_prefix"`
-	Kind       KeyKind                      `json:"kind"`
+	KeyPrefix string `json:"key_prefix"`
+
+	// Kind Whose key it is: a person's, a machine's, or one session's of an agent.
+	Kind KeyKind `json:"kind"`
+
+	// LastUsedAt When it was last used; null: never, or nobody noted it.
 	LastUsedAt nullable.Nullable[time.Time] `json:"last_used_at"`
 
-	// Name Example: build server
-	Name      string                                `json:"name"`
-	OrgId     openapi_types.UUID                    `json:"org_id"`
-	RevokedAt nullable.Nullable[time.Time]          `json:"revoked_at"`
-	Scopes    []string                              `json:"scopes"`
-	UserEmail nullable.Nullable[string]             `json:"user_email"`
-	UserId    nullable.Nullable[openapi_types.UUID] `json:"user_id"`
+	// Name Its name, for people.
+	//
+	// Example: build server
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// RevokedAt When it was revoked; null: it was not.
+	RevokedAt nullable.Nullable[time.Time] `json:"revoked_at"`
+
+	// Scopes What the key is said to be for; they are kept, and nothing goes by them.
+	Scopes []string `json:"scopes"`
+
+	// UserEmail The email address of the user.
+	UserEmail nullable.Nullable[string] `json:"user_email"`
+
+	// UserId The id of the user.
+	UserId nullable.Nullable[openapi_types.UUID] `json:"user_id"`
 }
 
 // ApiKeyCreate defines model for ApiKeyCreate.
@@ -1354,9 +1403,13 @@ type ApiKeyCreate struct {
 	GroupName *string `json:"group_name,omitempty"`
 
 	// Name At most 255 characters.
-	Name      string    `json:"name"`
-	Scopes    *[]string `json:"scopes,omitempty"`
-	UserEmail *string   `json:"user_email,omitempty"`
+	Name string `json:"name"`
+
+	// Scopes What the key is said to be for; they are kept, and nothing goes by them.
+	Scopes *[]string `json:"scopes,omitempty"`
+
+	// UserEmail The email address of the user.
+	UserEmail *string `json:"user_email,omitempty"`
 
 	// UserId Whose key it is; not together with `group_name`.
 	UserId *openapi_types.UUID `json:"user_id,omitempty"`
@@ -1375,18 +1428,29 @@ type ApiKeyRotate struct {
 
 // ApiKeySecret defines model for ApiKeySecret.
 type ApiKeySecret struct {
-	CreatedAt time.Time                    `json:"created_at"`
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When it ends; null: not by itself.
 	ExpiresAt nullable.Nullable[time.Time] `json:"expires_at"`
-	GroupName nullable.Nullable[string]    `json:"group_name"`
-	Id        openapi_types.UUID           `json:"id"`
+
+	// GroupName The name of the group that the key acts for; null: none.
+	GroupName nullable.Nullable[string] `json:"group_name"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
 
 	// Key The secret. It is not stored and cannot be shown again.
 	Key string `json:"key"`
 
 	// KeyPrefix The first 8 characters.
-	KeyPrefix string   `json:"key_prefix"`
-	Name      string   `json:"name"`
-	Scopes    []string `json:"scopes"`
+	KeyPrefix string `json:"key_prefix"`
+
+	// Name Its name, for people.
+	Name string `json:"name"`
+
+	// Scopes What the key is said to be for; they are kept, and nothing goes by them.
+	Scopes []string `json:"scopes"`
 }
 
 // ApiKeyUpdate defines model for ApiKeyUpdate.
@@ -1395,7 +1459,9 @@ type ApiKeyUpdate struct {
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
-	Disabled   bool        `json:"disabled"`
+
+	// Disabled Whether it is disabled.
+	Disabled bool `json:"disabled"`
 }
 
 // AttemptClass What an attempt's result means.
@@ -1403,6 +1469,7 @@ type AttemptClass string
 
 // AuditChange defines model for AuditChange.
 type AuditChange struct {
+	// Action What was done to it.
 	Action AuditChangeAction `json:"action"`
 
 	// After The same fields after. Null for a deletion.
@@ -1415,27 +1482,42 @@ type AuditChange struct {
 	// Example: {"priority":1}
 	Before nullable.Nullable[json.RawMessage] `json:"before"`
 
-	// Kind Example: model_mappings
-	Kind       string             `json:"kind"`
+	// Kind What kind it is.
+	//
+	// Example: model_mappings
+	Kind string `json:"kind"`
+
+	// ResourceId The id of what changed.
 	ResourceId openapi_types.UUID `json:"resource_id"`
 }
 
-// AuditChangeAction defines model for AuditChange.Action.
+// AuditChangeAction What was done to it.
 type AuditChangeAction string
 
 // AuditEvent defines model for AuditEvent.
 type AuditEvent struct {
-	ActorId   nullable.Nullable[openapi_types.UUID] `json:"actor_id"`
-	ActorKind AuditEventActorKind                   `json:"actor_kind"`
+	// ActorId The id of the caller; null for the command line.
+	ActorId nullable.Nullable[openapi_types.UUID] `json:"actor_id"`
 
-	// ActorName Example: terraform
-	ActorName  string                    `json:"actor_name"`
-	At         time.Time                 `json:"at"`
+	// ActorKind What kind of caller it was.
+	ActorKind AuditEventActorKind `json:"actor_kind"`
+
+	// ActorName The name of the caller.
+	//
+	// Example: terraform
+	ActorName string `json:"actor_name"`
+
+	// At When it was made.
+	At time.Time `json:"at"`
+
+	// ChangeNote The note of the change; null: none.
 	ChangeNote nullable.Nullable[string] `json:"change_note"`
 
 	// Changes Every row that the operation touched, those beside the resource too. Secrets and their hashes are left out.
-	Changes []AuditChange      `json:"changes"`
-	Id      openapi_types.UUID `json:"id"`
+	Changes []AuditChange `json:"changes"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
 
 	// Operation As this document names it, or an act of the command line.
 	//
@@ -1449,7 +1531,7 @@ type AuditEvent struct {
 	Version int64 `json:"version"`
 }
 
-// AuditEventActorKind defines model for AuditEvent.ActorKind.
+// AuditEventActorKind What kind of caller it was.
 type AuditEventActorKind string
 
 // AuthType How the gateway identifies itself to the provider.
@@ -1467,6 +1549,41 @@ type AuthType string
 // `x_api_key`, any other `bearer_api_key`.
 type AuthTypeInput string
 
+// AwsRoleValidate defines model for AwsRoleValidate.
+type AwsRoleValidate struct {
+	// ExternalId One of your own, which comes behind the organization's: at most 1000 letters, digits and `+=,.@:/_-`.
+	//
+	// Example: prod
+	ExternalId *string `json:"external_id,omitempty"`
+
+	// Region The region that Bedrock is asked in.
+	//
+	// Example: eu-west-1
+	Region string `json:"region"`
+
+	// RoleArn The ARN of the role.
+	//
+	// Example: arn:aws:iam::123456789012:role/spillway
+	RoleArn string `json:"role_arn"`
+}
+
+// AwsTrustInfo defines model for AwsTrustInfo.
+type AwsTrustInfo struct {
+	// ExternalId What the role has to ask for, or what comes before an external id of your own.
+	//
+	// Example: 7f1f1b0e-2f0f-4e1c-9b5c-1d2f3a4b5c6d
+	ExternalId string `json:"external_id"`
+
+	// PermissionsPolicy What the role needs to be allowed.
+	PermissionsPolicy map[string]interface{} `json:"permissions_policy"`
+
+	// PrincipalArns The identities that nodes act as. Empty where the operator does not tell them.
+	PrincipalArns []string `json:"principal_arns"`
+
+	// TrustPolicy The role's trust policy.
+	TrustPolicy map[string]interface{} `json:"trust_policy"`
+}
+
 // BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
 type BillingMode string
 
@@ -1474,36 +1591,68 @@ type BillingMode string
 // sent.
 type BillingReason string
 
-// Budget defines model for Budget.
+// Budget How much may be used in a period.
 type Budget struct {
 	// ActionOnExhaust What happens when it is used up: requests are denied, let through one at a time, or only reported.
-	ActionOnExhaust BudgetAction                          `json:"action_on_exhaust"`
-	AlertThresholds []int                                 `json:"alert_thresholds"`
-	CostLimit       nullable.Nullable[Money]              `json:"cost_limit"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	ActionOnExhaust BudgetAction `json:"action_on_exhaust"`
+
+	// AlertThresholds Percentages of a limit, each reported once in a period.
+	AlertThresholds []int                    `json:"alert_thresholds"`
+	CostLimit       nullable.Nullable[Money] `json:"cost_limit"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
 
-	// Currency Example: USD
-	Currency       string                    `json:"currency"`
-	Enabled        bool                      `json:"enabled"`
-	Id             openapi_types.UUID        `json:"id"`
+	// Currency Of the cost limit; `USD`.
+	//
+	// Example: USD
+	Currency string `json:"currency"`
+
+	// Enabled Whether it is in force.
+	Enabled bool `json:"enabled"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
-	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
-	MemberOfGroup        nullable.Nullable[string]             `json:"member_of_group"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
 
-	// Name Example: Monthly spend
-	Name  string             `json:"name"`
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// MemberOfGroup Of a broad user scope: only members of this group.
+	MemberOfGroup nullable.Nullable[string] `json:"member_of_group"`
+
+	// Name Its name, for people.
+	//
+	// Example: Monthly spend
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
 	OrgId openapi_types.UUID `json:"org_id"`
 
 	// Period A calendar day, week from Monday, or month, in UTC.
-	Period  BudgetPeriod                          `json:"period"`
+	Period BudgetPeriod `json:"period"`
+
+	// ScopeId Whom it is for: the id, where the scope has one; null: everybody of the scope.
 	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
 
 	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
@@ -1511,17 +1660,31 @@ type Budget struct {
 	// key, `group` every key that acts as a group.
 	//
 	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
-	ScopeType           ScopeType                             `json:"scope_type"`
-	ScopeValue          nullable.Nullable[string]             `json:"scope_value"`
-	TargetMcpServerId   nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
-	TargetModelAlias    nullable.Nullable[string]             `json:"target_model_alias"`
-	TargetProviderId    nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
-	TargetUpstreamModel nullable.Nullable[string]             `json:"target_upstream_model"`
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue Whom it is for: the name, where the scope is known by name.
+	ScopeValue nullable.Nullable[string] `json:"scope_value"`
+
+	// TargetMcpServerId Only calls of this MCP server's tools; null: not narrowed so.
+	TargetMcpServerId nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
+
+	// TargetModelAlias Only what names this alias in `model`; null: not narrowed so.
+	TargetModelAlias nullable.Nullable[string] `json:"target_model_alias"`
+
+	// TargetProviderId Only what goes to this provider; null: not narrowed so.
+	TargetProviderId nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
+
+	// TargetUpstreamModel Only this model of the provider; null: not narrowed so.
+	TargetUpstreamModel nullable.Nullable[string] `json:"target_upstream_model"`
 
 	// TokenLimit 0: none.
-	TokenLimit  int64       `json:"token_limit"`
+	TokenLimit int64 `json:"token_limit"`
+
+	// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
 	TrafficType TrafficType `json:"traffic_type"`
-	UpdatedAt   time.Time   `json:"updated_at"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // BudgetAction What happens when it is used up: requests are denied, let through one at a time, or only reported.
@@ -1544,7 +1707,9 @@ type BudgetCreate struct {
 
 	// Currency `USD` only.
 	Currency *string `json:"currency,omitempty"`
-	Enabled  *bool   `json:"enabled,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// MemberOfGroup Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none.
 	MemberOfGroup *string `json:"member_of_group,omitempty"`
@@ -1592,6 +1757,7 @@ type BudgetPeriod string
 
 // BudgetStatus defines model for BudgetStatus.
 type BudgetStatus struct {
+	// Budget How much may be used in a period.
 	Budget Budget `json:"budget"`
 
 	// CostPercentageUsed Of the cost limit.
@@ -1604,14 +1770,18 @@ type BudgetStatus struct {
 
 	// PercentageUsed Of the token limit.
 	PercentageUsed float64 `json:"percentage_used"`
-	TokensUsed     int64   `json:"tokens_used"`
+
+	// TokensUsed Tokens of this period.
+	TokensUsed int64 `json:"tokens_used"`
 }
 
 // BudgetUpdate defines model for BudgetUpdate.
 type BudgetUpdate struct {
 	// ActionOnExhaust What happens when it is used up: requests are denied, let through one at a time, or only reported.
 	ActionOnExhaust *BudgetAction `json:"action_on_exhaust,omitempty"`
-	AlertThresholds *[]int        `json:"alert_thresholds,omitempty"`
+
+	// AlertThresholds Percentages of a limit, each reported once in a period.
+	AlertThresholds *[]int `json:"alert_thresholds,omitempty"`
 
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
@@ -1620,14 +1790,20 @@ type BudgetUpdate struct {
 
 	// CostLimit Null clears it; one of the two limits must stay.
 	CostLimit nullable.Nullable[Money] `json:"cost_limit,omitempty"`
-	Enabled   *bool                    `json:"enabled,omitempty"`
-	Name      *string                  `json:"name,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Name Its name, for people.
+	Name *string `json:"name,omitempty"`
 
 	// Period A calendar day, week from Monday, or month, in UTC.
 	Period *BudgetPeriod `json:"period,omitempty"`
 
 	// TokenLimit 0 is none; one of the two limits must stay.
-	TokenLimit  *int64       `json:"token_limit,omitempty"`
+	TokenLimit *int64 `json:"token_limit,omitempty"`
+
+	// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
 	TrafficType *TrafficType `json:"traffic_type,omitempty"`
 }
 
@@ -1638,26 +1814,42 @@ type ChangeNote = string
 
 // ConfigActs Whether callers are held to a control. One that does not act yet is validated and stored, and acts later.
 type ConfigActs struct {
-	Budgets     bool `json:"budgets"`
+	// Budgets Whether budgets act.
+	Budgets bool `json:"budgets"`
+
+	// ModelAccess Whether model access policies act.
 	ModelAccess bool `json:"model_access"`
 
 	// ModelPricing Whether use is billed.
-	ModelPricing              bool `json:"model_pricing"`
-	RateLimits                bool `json:"rate_limits"`
+	ModelPricing bool `json:"model_pricing"`
+
+	// RateLimits Whether rate limits act.
+	RateLimits bool `json:"rate_limits"`
+
+	// RequirePricingForMappings Whether `require_pricing_for_mappings` acts.
 	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
-	RequireRoutingPolicy      bool `json:"require_routing_policy"`
-	RoutingPolicies           bool `json:"routing_policies"`
+
+	// RequireRoutingPolicy Whether `require_routing_policy` acts.
+	RequireRoutingPolicy bool `json:"require_routing_policy"`
+
+	// RoutingPolicies Whether routing policies act.
+	RoutingPolicies bool `json:"routing_policies"`
 }
 
 // ConfigNode defines model for ConfigNode.
 type ConfigNode struct {
-	Answered bool                     `json:"answered"`
-	Epoch    nullable.Nullable[int64] `json:"epoch"`
+	// Answered Whether it answered.
+	Answered bool `json:"answered"`
+
+	// Epoch Counts restores of the database: a version is one of its epoch.
+	Epoch nullable.Nullable[int64] `json:"epoch"`
 
 	// Live Whether that is the newest.
 	Live bool `json:"live"`
 
-	// Node Example: node-1
+	// Node The name of the node.
+	//
+	// Example: node-1
 	Node string `json:"node"`
 
 	// Refused The version that the node refused last, where it took none since. It goes on with the one before.
@@ -1669,20 +1861,28 @@ type ConfigNode struct {
 
 // ConfigRefusal defines model for ConfigRefusal.
 type ConfigRefusal struct {
-	// Code Example: does_not_compile
+	// Code A stable word for the case.
+	//
+	// Example: does_not_compile
 	Code string `json:"code"`
 
 	// Field Where in the configuration.
-	Field   nullable.Nullable[string] `json:"field"`
-	Message string                    `json:"message"`
-	Version int64                     `json:"version"`
+	Field nullable.Nullable[string] `json:"field"`
+
+	// Message What happened, in words.
+	Message string `json:"message"`
+
+	// Version The version of the configuration.
+	Version int64 `json:"version"`
 }
 
 // ConfigStatus defines model for ConfigStatus.
 type ConfigStatus struct {
 	// Acts Whether callers are held to a control. One that does not act yet is validated and stored, and acts later.
-	Acts  ConfigActs `json:"acts"`
-	Epoch int64      `json:"epoch"`
+	Acts ConfigActs `json:"acts"`
+
+	// Epoch Counts restores of the database: a version is one of its epoch.
+	Epoch int64 `json:"epoch"`
 
 	// LiveNodes How many of the nodes serve the newest version.
 	LiveNodes int `json:"live_nodes"`
@@ -1712,40 +1912,88 @@ type Connection struct {
 	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
 	AuthType AuthType `json:"auth_type"`
 
-	// BaseUrl Example: https://api.openai.com/v1
+	// BaseUrl Where it is called.
+	//
+	// Example: https://api.openai.com/v1
 	BaseUrl string `json:"base_url"`
 
 	// ChangeNote The same as `last_change_note`.
-	ChangeNote      nullable.Nullable[string]             `json:"change_note"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Id              openapi_types.UUID                    `json:"id"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
 
 	// KeyLast4 The last four characters of the API key; null where there is none, or where it is shorter than 12.
 	//
 	// Example: 3f9a
-	KeyLast4       nullable.Nullable[string] `json:"key_last4"`
+	KeyLast4 nullable.Nullable[string] `json:"key_last4"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
 	// ModelProvider The vendor, or whose dialect the endpoint speaks.
 	ModelProvider ModelProvider `json:"model_provider"`
 
-	// Name Example: OpenAI production
-	Name     string             `json:"name"`
-	OrgId    openapi_types.UUID `json:"org_id"`
-	Settings json.RawMessage    `json:"settings"`
+	// Name Its name, for people.
+	//
+	// Example: OpenAI production
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// Settings What the family needs beside the credential.
+	Settings json.RawMessage `json:"settings"`
 
 	// StoresKeyMaterial Whether a secret is stored.
-	StoresKeyMaterial bool      `json:"stores_key_material"`
-	UpdatedAt         time.Time `json:"updated_at"`
+	StoresKeyMaterial bool `json:"stores_key_material"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// ConnectionCheck defines model for ConnectionCheck.
+type ConnectionCheck struct {
+	// Detail What the check found, for a person; empty when all is well.
+	//
+	// Example: the provider refused the credential (401)
+	Detail string `json:"detail"`
+
+	// Node The node that checked.
+	//
+	// Example: node-1
+	Node string `json:"node"`
+
+	// Outcome `ok`: the provider took the credential. `rejected`: it refused it. `unreachable`: it did not answer. `inconclusive`: it answered,
+	// and the answer says nothing of the credential. `unsupported`: the gateway cannot check a provider of this kind.
+	Outcome ProbeOutcome `json:"outcome"`
+
+	// Valid Whether the provider took the credential.
+	Valid bool `json:"valid"`
 }
 
 // ConnectionCreate defines model for ConnectionCreate.
@@ -1813,6 +2061,7 @@ type ConnectionUpdate struct {
 
 // CurrentSession defines model for CurrentSession.
 type CurrentSession struct {
+	// Email The email address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// ExpiresAt Of the session, at the latest; null with an access token.
@@ -1824,20 +2073,31 @@ type CurrentSession struct {
 	GatewayUrl nullable.Nullable[string] `json:"gateway_url"`
 
 	// Id Of the user or service account.
-	Id           openapi_types.UUID `json:"id"`
-	Kind         CurrentSessionKind `json:"kind"`
-	Name         string             `json:"name"`
+	Id openapi_types.UUID `json:"id"`
+
+	// Kind What kind it is.
+	Kind CurrentSessionKind `json:"kind"`
+
+	// Name Its name, for people.
+	Name string `json:"name"`
+
+	// Organization The organization of the caller.
 	Organization struct {
-		Id   openapi_types.UUID `json:"id"`
-		Name string             `json:"name"`
+		// Id The id, which never changes.
+		Id openapi_types.UUID `json:"id"`
+
+		// Name Its name, for people.
+		Name string `json:"name"`
 	} `json:"organization"`
+
+	// Role What the caller may do.
 	Role CurrentSessionRole `json:"role"`
 }
 
-// CurrentSessionKind defines model for CurrentSession.Kind.
+// CurrentSessionKind What kind it is.
 type CurrentSessionKind string
 
-// CurrentSessionRole defines model for CurrentSession.Role.
+// CurrentSessionRole What the caller may do.
 type CurrentSessionRole string
 
 // DefaultModelAccess What a caller may call for whom no allowlist is.
@@ -1845,10 +2105,17 @@ type DefaultModelAccess string
 
 // EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
 type EffectivePricing struct {
-	CacheReadCostPerMillionTokens  nullable.Nullable[json.Number] `json:"cache_read_cost_per_million_tokens"`
+	// CacheReadCostPerMillionTokens USD for a million tokens read from the cache; null: no price of its own.
+	CacheReadCostPerMillionTokens nullable.Nullable[json.Number] `json:"cache_read_cost_per_million_tokens"`
+
+	// CacheWriteCostPerMillionTokens USD for a million tokens written to the cache; null: no price of its own.
 	CacheWriteCostPerMillionTokens nullable.Nullable[json.Number] `json:"cache_write_cost_per_million_tokens"`
-	InputCostPerMillionTokens      nullable.Nullable[json.Number] `json:"input_cost_per_million_tokens"`
-	OutputCostPerMillionTokens     nullable.Nullable[json.Number] `json:"output_cost_per_million_tokens"`
+
+	// InputCostPerMillionTokens USD for a million tokens of input; null: no price.
+	InputCostPerMillionTokens nullable.Nullable[json.Number] `json:"input_cost_per_million_tokens"`
+
+	// OutputCostPerMillionTokens USD for a million tokens of output; null: no price.
+	OutputCostPerMillionTokens nullable.Nullable[json.Number] `json:"output_cost_per_million_tokens"`
 
 	// PricingRuleId The version in force, or the shipped price's id.
 	PricingRuleId nullable.Nullable[openapi_types.UUID] `json:"pricing_rule_id"`
@@ -1859,8 +2126,18 @@ type EffectivePricing struct {
 	Source PricingSource `json:"source"`
 }
 
+// EmbeddingsFailover Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+// that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+// is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+// models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+// answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+//
+// Example: any_model
+type EmbeddingsFailover string
+
 // Error defines model for Error.
 type Error struct {
+	// Error What is wrong.
 	Error struct {
 		// Code A stable word for the case, where a program may want one.
 		Code *string `json:"code,omitempty"`
@@ -1869,29 +2146,47 @@ type Error struct {
 		Message string `json:"message"`
 
 		// Param The path of the field at fault.
-		Param *string        `json:"param,omitempty"`
-		Type  ErrorErrorType `json:"type"`
+		Param *string `json:"param,omitempty"`
+
+		// Type The kind of error, which goes with the status.
+		Type ErrorErrorType `json:"type"`
 	} `json:"error"`
 }
 
-// ErrorErrorType defines model for Error.Error.Type.
+// ErrorErrorType The kind of error, which goes with the status.
 type ErrorErrorType string
 
 // ExplainAttempt defines model for ExplainAttempt.
 type ExplainAttempt struct {
 	// DurationMs A real attempt's is what it took; here 0, or the whole time limit.
-	DurationMs     int64                 `json:"duration_ms"`
-	Message        *string               `json:"message,omitempty"`
-	Outcome        ExplainAttemptOutcome `json:"outcome"`
-	Position       int                   `json:"position"`
-	Provider       string                `json:"provider"`
-	Reason         string                `json:"reason"`
-	RetryAfterSecs *int                  `json:"retry_after_secs,omitempty"`
-	Status         *int                  `json:"status,omitempty"`
-	UpstreamModel  string                `json:"upstream_model"`
+	DurationMs int64 `json:"duration_ms"`
+
+	// Message What happened, in words.
+	Message *string `json:"message,omitempty"`
+
+	// Outcome How it ended.
+	Outcome ExplainAttemptOutcome `json:"outcome"`
+
+	// Position Its place in the order of targets, from 0.
+	Position int `json:"position"`
+
+	// Provider The name of the provider.
+	Provider string `json:"provider"`
+
+	// Reason Why.
+	Reason string `json:"reason"`
+
+	// RetryAfterSecs Seconds that the provider asks to wait.
+	RetryAfterSecs *int `json:"retry_after_secs,omitempty"`
+
+	// Status The status of the provider's answer.
+	Status *int `json:"status,omitempty"`
+
+	// UpstreamModel The model's name at the vendor.
+	UpstreamModel string `json:"upstream_model"`
 }
 
-// ExplainAttemptOutcome defines model for ExplainAttempt.Outcome.
+// ExplainAttemptOutcome How it ended.
 type ExplainAttemptOutcome string
 
 // ExplainEndpoint The callers' endpoint. One that this version does not serve yet is explained as the 404 it gets.
@@ -1900,22 +2195,24 @@ type ExplainEndpoint string
 // ExplainHealth defines model for ExplainHealth.
 type ExplainHealth struct {
 	// CoolsForSecs How long the target would then cool down by its own policy, rounded up; 0: it would not.
-	CoolsForSecs int               `json:"cools_for_secs"`
-	Kind         ExplainHealthKind `json:"kind"`
+	CoolsForSecs int `json:"cools_for_secs"`
+
+	// Kind What kind it is.
+	Kind ExplainHealthKind `json:"kind"`
 
 	// Scope Whether it is noted for everyone or for the caller's own credential only.
 	Scope ExplainHealthScope `json:"scope"`
 }
 
-// ExplainHealthKind defines model for ExplainHealth.Kind.
+// ExplainHealthKind What kind it is.
 type ExplainHealthKind string
 
 // ExplainHealthScope Whether it is noted for everyone or for the caller's own credential only.
 type ExplainHealthScope string
 
-// ExplainOutcome defines model for ExplainOutcome.
+// ExplainOutcome How the request would end.
 type ExplainOutcome struct {
-	// Attempts What `error.metadata.attempts` lists; empty unless `failed`.
+	// Attempts What `error.metadata.attempts` lists where no target served; empty unless `failed`. Elsewhere `steps` say the same.
 	Attempts []ExplainAttempt `json:"attempts"`
 
 	// Code The error's code; null where the error is the provider's own.
@@ -1983,7 +2280,7 @@ type ExplainQuestion struct {
 	Stream *bool `json:"stream,omitempty"`
 }
 
-// ExplainResolution defines model for ExplainResolution.
+// ExplainResolution What the model of the request resolves to.
 type ExplainResolution struct {
 	// Kind `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
 	// nothing answers to it. `denied`: the caller may use none of its targets. `not_reached`: the request is refused before its model is looked at.
@@ -2007,8 +2304,10 @@ type ExplainStep struct {
 	// CooldownReason Why it cools down, where that is the reason.
 	//
 	// Example: rate_limited
-	CooldownReason *string             `json:"cooldown_reason,omitempty"`
-	Decision       ExplainStepDecision `json:"decision"`
+	CooldownReason *string `json:"cooldown_reason,omitempty"`
+
+	// Decision What became of the target.
+	Decision ExplainStepDecision `json:"decision"`
 
 	// DeniedBy What denies it to the caller, where that is the reason.
 	//
@@ -2025,9 +2324,13 @@ type ExplainStep struct {
 	Position int `json:"position"`
 
 	// Probe It is one of the few requests that a recovering target gets.
-	Probe        bool               `json:"probe"`
-	ProviderId   openapi_types.UUID `json:"provider_id"`
-	ProviderName string             `json:"provider_name"`
+	Probe bool `json:"probe"`
+
+	// ProviderId The id of the provider.
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// ProviderName The name of the provider.
+	ProviderName string `json:"provider_name"`
 
 	// Reason Why it is skipped, as in an error's attempts.
 	//
@@ -2036,11 +2339,15 @@ type ExplainStep struct {
 
 	// RecoversInSecs When a skipped target can serve at the earliest; null where waiting does not help.
 	RecoversInSecs nullable.Nullable[int] `json:"recovers_in_secs"`
-	Tries          []ExplainTry           `json:"tries"`
-	UpstreamModel  string                 `json:"upstream_model"`
+
+	// Tries What was tried at the target, in order.
+	Tries []ExplainTry `json:"tries"`
+
+	// UpstreamModel The model's name at the vendor.
+	UpstreamModel string `json:"upstream_model"`
 }
 
-// ExplainStepDecision defines model for ExplainStep.Decision.
+// ExplainStepDecision What became of the target.
 type ExplainStepDecision string
 
 // ExplainTry defines model for ExplainTry.
@@ -2072,6 +2379,7 @@ type ExplainTryNext string
 
 // Explanation defines model for Explanation.
 type Explanation struct {
+	// Caller What becomes of the caller.
 	Caller struct {
 		// Reason Why not: `disabled`, `expired` or `revoked`. The caller is not told.
 		Reason nullable.Nullable[string] `json:"reason"`
@@ -2082,7 +2390,10 @@ type Explanation struct {
 
 	// Configuration The configuration it was judged against.
 	Configuration struct {
-		Epoch   int64 `json:"epoch"`
+		// Epoch Counts restores of the database: a version is one of its epoch.
+		Epoch int64 `json:"epoch"`
+
+		// Version The version of the configuration.
 		Version int64 `json:"version"`
 	} `json:"configuration"`
 
@@ -2097,11 +2408,31 @@ type Explanation struct {
 		// Silent Nodes that serve the organization and did not answer in time.
 		Silent []string `json:"silent"`
 	} `json:"health"`
-	Outcome    ExplainOutcome    `json:"outcome"`
+
+	// Outcome How the request would end.
+	Outcome ExplainOutcome `json:"outcome"`
+
+	// Resolution What the model of the request resolves to.
 	Resolution ExplainResolution `json:"resolution"`
 
 	// Steps Every target of the route, in order.
 	Steps []ExplainStep `json:"steps"`
+}
+
+// GoogleVertexValidate defines model for GoogleVertexValidate.
+type GoogleVertexValidate struct {
+	// Credentials A service account's key file.
+	Credentials *json.RawMessage `json:"credentials,omitempty"`
+
+	// Location `global`, `us`, `eu` or a region.
+	//
+	// Example: us-east5
+	Location *string `json:"location,omitempty"`
+
+	// Project The id of the Google Cloud project.
+	//
+	// Example: my-project
+	Project string `json:"project"`
 }
 
 // GovernanceConfig defines model for GovernanceConfig.
@@ -2131,28 +2462,54 @@ type GovernanceConfigUpdate struct {
 // Group defines model for Group.
 type Group struct {
 	// ChangeNote The same as `last_change_note`.
-	ChangeNote      nullable.Nullable[string]             `json:"change_note"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Description     nullable.Nullable[string]             `json:"description"`
-	Id              openapi_types.UUID                    `json:"id"`
-	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// Description What it is for, for people.
+	Description nullable.Nullable[string] `json:"description"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
 	// Members The people in it, by email.
 	Members []GroupMember `json:"members"`
 
-	// Name Example: research
-	Name      string             `json:"name"`
-	OrgId     openapi_types.UUID `json:"org_id"`
-	UpdatedAt time.Time          `json:"updated_at"`
+	// Name Its name, for people.
+	//
+	// Example: research
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // GroupCreate defines model for GroupCreate.
@@ -2160,8 +2517,10 @@ type GroupCreate struct {
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
-	ChangeNote  *ChangeNote `json:"change_note,omitempty"`
-	Description *string     `json:"description,omitempty"`
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// Description What it is for, for people.
+	Description *string `json:"description,omitempty"`
 
 	// Name At most 255 characters. Unique in the organization, without regard to case.
 	//
@@ -2174,8 +2533,13 @@ type GroupCreate struct {
 
 // GroupMember defines model for GroupMember.
 type GroupMember struct {
-	Email  string             `json:"email"`
-	Name   string             `json:"name"`
+	// Email The email address.
+	Email string `json:"email"`
+
+	// Name Its name, for people.
+	Name string `json:"name"`
+
+	// UserId The id of the user.
 	UserId openapi_types.UUID `json:"user_id"`
 }
 
@@ -2216,17 +2580,21 @@ type HealthKind string
 // and changes nothing. A provider that passes on the caller's own token is never checked and stays `unverified`.
 type HealthStatus string
 
-// KeyKind defines model for KeyKind.
+// KeyKind Whose key it is: a person's, a machine's, or one session's of an agent.
 type KeyKind string
 
 // Login defines model for Login.
 type Login struct {
-	// Email Example: dana@acme.example
+	// Email The email address.
+	//
+	// Example: dana@acme.example
 	Email string `json:"email"`
 
 	// Organization The name of the organization, without regard to case. Needed where the address has accounts in several.
 	Organization *string `json:"organization,omitempty"`
-	Password     string  `json:"password"`
+
+	// Password The password.
+	Password string `json:"password"`
 }
 
 // LongContextPricing Other costs for the whole of a request whose prompt has at least so many tokens.
@@ -2262,27 +2630,52 @@ type MappingSource string
 
 // ModelAccessPolicy defines model for ModelAccessPolicy.
 type ModelAccessPolicy struct {
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Enabled         bool                                  `json:"enabled"`
-	Id              openapi_types.UUID                    `json:"id"`
-	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// Enabled Whether it is in force.
+	Enabled bool `json:"enabled"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
-	// Name Example: Interns use small models
-	Name  string             `json:"name"`
+	// Name Its name, for people.
+	//
+	// Example: Interns use small models
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
 	OrgId openapi_types.UUID `json:"org_id"`
 
 	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
-	PolicyType PolicyType                            `json:"policy_type"`
-	ScopeId    nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+	PolicyType PolicyType `json:"policy_type"`
+
+	// ScopeId Whom it is for: the id, where the scope has one; null: everybody of the scope.
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
 
 	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
 	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
@@ -2291,11 +2684,19 @@ type ModelAccessPolicy struct {
 	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
 	ScopeType ScopeType `json:"scope_type"`
 
-	// ScopeValue Example: interns
-	ScopeValue  nullable.Nullable[string] `json:"scope_value"`
-	Targets     []ModelAccessTarget       `json:"targets"`
-	TrafficType TrafficType               `json:"traffic_type"`
-	UpdatedAt   time.Time                 `json:"updated_at"`
+	// ScopeValue Whom it is for: the name, where the scope is known by name.
+	//
+	// Example: interns
+	ScopeValue nullable.Nullable[string] `json:"scope_value"`
+
+	// Targets What it is about, in the order that it was given.
+	Targets []ModelAccessTarget `json:"targets"`
+
+	// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
+	TrafficType TrafficType `json:"traffic_type"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // ModelAccessPolicyCreate defines model for ModelAccessPolicyCreate.
@@ -2304,7 +2705,9 @@ type ModelAccessPolicyCreate struct {
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
-	Enabled    *bool       `json:"enabled,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// Name At most 255 characters. A caller who is denied is told it.
 	Name string `json:"name"`
@@ -2338,8 +2741,12 @@ type ModelAccessPolicyUpdate struct {
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
-	Enabled    *bool       `json:"enabled,omitempty"`
-	Name       *string     `json:"name,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Name Its name, for people.
+	Name *string `json:"name,omitempty"`
 
 	// PolicyType `allowlist`: whom it is for may call what it names. `denylist`: may not, whatever an allowlist says.
 	PolicyType *PolicyType `json:"policy_type,omitempty"`
@@ -2354,8 +2761,10 @@ type ModelAccessPolicyUpdate struct {
 	ScopeValue nullable.Nullable[string] `json:"scope_value,omitempty"`
 
 	// Targets Replaces them all.
-	Targets     *[]ModelAccessTarget `json:"targets,omitempty"`
-	TrafficType *TrafficType         `json:"traffic_type,omitempty"`
+	Targets *[]ModelAccessTarget `json:"targets,omitempty"`
+
+	// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
 }
 
 // ModelAccessTarget Only the kind's own fields are kept.
@@ -2363,7 +2772,9 @@ type ModelAccessTarget struct {
 	// Alias May end in `*`, for all that begins so.
 	//
 	// Example: team-*
-	Alias   *string             `json:"alias,omitempty"`
+	Alias *string `json:"alias,omitempty"`
+
+	// GroupId The id of the group of routes.
 	GroupId *openapi_types.UUID `json:"group_id,omitempty"`
 
 	// Kind | Kind | Fields | Matches |
@@ -2395,20 +2806,41 @@ type ModelAccessTargetKind string
 
 // ModelMapping A model that is enabled on a provider, or a target of a route.
 type ModelMapping struct {
+	// BareAlias Whether the alias alone names it; otherwise only `<provider>/<upstream model>` does.
 	BareAlias bool `json:"bare_alias"`
 
 	// BudgetStatus Null: there are no budgets yet.
-	BudgetStatus             nullable.Nullable[map[string]interface{}] `json:"budget_status"`
-	CooldownFailureThreshold int                                       `json:"cooldown_failure_threshold"`
-	CooldownFirstSecs        int                                       `json:"cooldown_first_secs"`
-	CooldownMaxSecs          int                                       `json:"cooldown_max_secs"`
-	CooldownOverloadedSecs   int                                       `json:"cooldown_overloaded_secs"`
-	CooldownRateLimitedSecs  int                                       `json:"cooldown_rate_limited_secs"`
-	CooldownWindowSecs       int                                       `json:"cooldown_window_secs"`
-	CreatedAt                time.Time                                 `json:"created_at"`
-	CreatedByEmail           nullable.Nullable[string]                 `json:"created_by_email"`
-	CreatedByName            nullable.Nullable[string]                 `json:"created_by_name"`
-	CreatedByUserId          nullable.Nullable[openapi_types.UUID]     `json:"created_by_user_id"`
+	BudgetStatus nullable.Nullable[map[string]interface{}] `json:"budget_status"`
+
+	// CooldownFailureThreshold So many failures within the window cool the target down; 0: none do.
+	CooldownFailureThreshold int `json:"cooldown_failure_threshold"`
+
+	// CooldownFirstSecs Seconds of the first cooldown; each next one is twice as long.
+	CooldownFirstSecs int `json:"cooldown_first_secs"`
+
+	// CooldownMaxSecs The most seconds that a cooldown grows to.
+	CooldownMaxSecs int `json:"cooldown_max_secs"`
+
+	// CooldownOverloadedSecs Seconds of a cooldown after a 529; 0: it counts as a failure.
+	CooldownOverloadedSecs int `json:"cooldown_overloaded_secs"`
+
+	// CooldownRateLimitedSecs Seconds of a cooldown after a 429 without `Retry-After`.
+	CooldownRateLimitedSecs int `json:"cooldown_rate_limited_secs"`
+
+	// CooldownWindowSecs Within how many seconds failures count together.
+	CooldownWindowSecs int `json:"cooldown_window_secs"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
 
 	// EffectiveBehavior What the two retry fields do, in one sentence for a person.
 	//
@@ -2416,20 +2848,46 @@ type ModelMapping struct {
 	EffectiveBehavior string `json:"effective_behavior"`
 
 	// EffectivePricing What use of the target costs, in USD per million tokens; null where there is no price.
-	EffectivePricing EffectivePricing          `json:"effective_pricing"`
-	Enabled          bool                      `json:"enabled"`
-	Id               openapi_types.UUID        `json:"id"`
-	LastChangeNote   nullable.Nullable[string] `json:"last_change_note"`
+	EffectivePricing EffectivePricing `json:"effective_pricing"`
+
+	// EmbeddingsFailover Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+	// that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+	// is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+	// models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+	// answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+	//
+	//
+	// Example: any_model
+	EmbeddingsFailover EmbeddingsFailover `json:"embeddings_failover"`
+
+	// Enabled Whether it serves. Disabling a 1:1 enablement darkens every alias of the model.
+	Enabled bool `json:"enabled"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
-	// ModelAlias Example: smart
-	ModelAlias string             `json:"model_alias"`
-	OrgId      openapi_types.UUID `json:"org_id"`
+	// ModelAlias The name that callers use in `model`.
+	//
+	// Example: smart
+	ModelAlias string `json:"model_alias"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
 
 	// Priority Order within a route, lower first; ties by `created_at`, then `id`.
 	Priority int `json:"priority"`
@@ -2442,13 +2900,21 @@ type ModelMapping struct {
 	// | `aws_keys`, `google_service_account` | `credentials` |
 	// | `aws_role`, `google_adc`, `google_impersonation` | the node's own identity; `credentials` may add to it |
 	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
-	ProviderAuthType AuthType           `json:"provider_auth_type"`
-	ProviderId       openapi_types.UUID `json:"provider_id"`
-	ProviderName     string             `json:"provider_name"`
+	ProviderAuthType AuthType `json:"provider_auth_type"`
+
+	// ProviderId The id of the provider.
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// ProviderName The name of the provider.
+	ProviderName string `json:"provider_name"`
 
 	// RequestTimeoutSecs Seconds, as they apply: the row's own, else the provider's, else 120.
-	RequestTimeoutSecs    int `json:"request_timeout_secs"`
-	RetryOn429Count       int `json:"retry_on_429_count"`
+	RequestTimeoutSecs int `json:"request_timeout_secs"`
+
+	// RetryOn429Count How often a 429 is tried again on the same target before the next; 0: never.
+	RetryOn429Count int `json:"retry_on_429_count"`
+
+	// RetryOn429MaxWaitSecs The longest `Retry-After` that is waited for, in seconds; 0: none.
 	RetryOn429MaxWaitSecs int `json:"retry_on_429_max_wait_secs"`
 
 	// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
@@ -2463,10 +2929,14 @@ type ModelMapping struct {
 	StaleStatus nullable.Nullable[string] `json:"stale_status"`
 
 	// StreamIdleTimeoutSecs Seconds, as they apply: the row's own, else the provider's, else 180.
-	StreamIdleTimeoutSecs int       `json:"stream_idle_timeout_secs"`
-	UpdatedAt             time.Time `json:"updated_at"`
+	StreamIdleTimeoutSecs int `json:"stream_idle_timeout_secs"`
 
-	// UpstreamModel Example: gpt-5
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// UpstreamModel The model's name at the vendor.
+	//
+	// Example: gpt-5
 	UpstreamModel string `json:"upstream_model"`
 }
 
@@ -2498,6 +2968,9 @@ type ModelMappingCreate struct {
 
 	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
 	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
+	// EmbeddingsFailover Default `same_model`.
+	EmbeddingsFailover *EmbeddingsFailover `json:"embeddings_failover,omitempty"`
 
 	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -2537,44 +3010,83 @@ type ModelMappingCreate struct {
 
 // ModelMappingPriority defines model for ModelMappingPriority.
 type ModelMappingPriority struct {
-	Id       openapi_types.UUID `json:"id"`
-	Priority int                `json:"priority"`
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// Priority Lower comes first.
+	Priority int `json:"priority"`
 }
 
 // ModelMappingReorder defines model for ModelMappingReorder.
 type ModelMappingReorder struct {
+	// Entries The mappings and the priority of each.
 	Entries []ModelMappingPriority `json:"entries"`
 }
 
 // ModelMappingUpdate defines model for ModelMappingUpdate.
 type ModelMappingUpdate struct {
+	// BareAlias Whether the alias alone names it; otherwise only `<provider>/<upstream model>` does.
 	BareAlias *bool `json:"bare_alias,omitempty"`
 
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
-	ChangeNote               *ChangeNote `json:"change_note,omitempty"`
-	CooldownFailureThreshold *int        `json:"cooldown_failure_threshold,omitempty"`
-	CooldownFirstSecs        *int        `json:"cooldown_first_secs,omitempty"`
-	CooldownMaxSecs          *int        `json:"cooldown_max_secs,omitempty"`
-	CooldownOverloadedSecs   *int        `json:"cooldown_overloaded_secs,omitempty"`
-	CooldownRateLimitedSecs  *int        `json:"cooldown_rate_limited_secs,omitempty"`
-	CooldownWindowSecs       *int        `json:"cooldown_window_secs,omitempty"`
-	Enabled                  *bool       `json:"enabled,omitempty"`
-	ModelAlias               *string     `json:"model_alias,omitempty"`
-	Priority                 *int        `json:"priority,omitempty"`
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// CooldownFailureThreshold So many failures within the window cool the target down; 0: none do.
+	CooldownFailureThreshold *int `json:"cooldown_failure_threshold,omitempty"`
+
+	// CooldownFirstSecs Seconds of the first cooldown; each next one is twice as long.
+	CooldownFirstSecs *int `json:"cooldown_first_secs,omitempty"`
+
+	// CooldownMaxSecs The most seconds that a cooldown grows to.
+	CooldownMaxSecs *int `json:"cooldown_max_secs,omitempty"`
+
+	// CooldownOverloadedSecs Seconds of a cooldown after a 529; 0: it counts as a failure.
+	CooldownOverloadedSecs *int `json:"cooldown_overloaded_secs,omitempty"`
+
+	// CooldownRateLimitedSecs Seconds of a cooldown after a 429 without `Retry-After`.
+	CooldownRateLimitedSecs *int `json:"cooldown_rate_limited_secs,omitempty"`
+
+	// CooldownWindowSecs Within how many seconds failures count together.
+	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
+
+	// EmbeddingsFailover Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+	// that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+	// is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+	// models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+	// answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+	//
+	//
+	// Example: any_model
+	EmbeddingsFailover *EmbeddingsFailover `json:"embeddings_failover,omitempty"`
+
+	// Enabled Whether it serves. Disabling a 1:1 enablement darkens every alias of the model.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// ModelAlias The name that callers use in `model`.
+	ModelAlias *string `json:"model_alias,omitempty"`
+
+	// Priority Lower comes first.
+	Priority *int `json:"priority,omitempty"`
 
 	// RequestTimeoutSecs Null unsets it: the provider's applies.
-	RequestTimeoutSecs    nullable.Nullable[int] `json:"request_timeout_secs,omitempty"`
-	RetryOn429Count       *int                   `json:"retry_on_429_count,omitempty"`
-	RetryOn429MaxWaitSecs *int                   `json:"retry_on_429_max_wait_secs,omitempty"`
+	RequestTimeoutSecs nullable.Nullable[int] `json:"request_timeout_secs,omitempty"`
+
+	// RetryOn429Count How often a 429 is tried again on the same target before the next; 0: never.
+	RetryOn429Count *int `json:"retry_on_429_count,omitempty"`
+
+	// RetryOn429MaxWaitSecs The longest `Retry-After` that is waited for, in seconds; 0: none.
+	RetryOn429MaxWaitSecs *int `json:"retry_on_429_max_wait_secs,omitempty"`
 
 	// Source Whether the row enables a model of the provider's catalog or was defined by hand.
 	Source *MappingSource `json:"source,omitempty"`
 
 	// StreamIdleTimeoutSecs Null unsets it: the provider's applies.
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs,omitempty"`
-	UpstreamModel         *string                `json:"upstream_model,omitempty"`
+
+	// UpstreamModel The model's name at the vendor.
+	UpstreamModel *string `json:"upstream_model,omitempty"`
 }
 
 // ModelPricing One version of a price.
@@ -2584,16 +3096,30 @@ type ModelPricing struct {
 
 	// CacheWriteCostPerMillionTokens Null bills the input cost.
 	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens"`
-	CatalogSlug                    nullable.Nullable[string]    `json:"catalog_slug"`
-	ChangeReason                   nullable.Nullable[string]    `json:"change_reason"`
+
+	// CatalogSlug The family as the catalog names it.
+	CatalogSlug nullable.Nullable[string] `json:"catalog_slug"`
+
+	// ChangeReason Why the price changed; at most 1000 characters.
+	ChangeReason nullable.Nullable[string] `json:"change_reason"`
 
 	// ChangeSource What made the version.
-	ChangeSource    PricingChangeSource                   `json:"change_source"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	ChangeSource PricingChangeSource `json:"change_source"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	EffectiveFrom   time.Time                             `json:"effective_from"`
+
+	// EffectiveFrom From when it holds.
+	EffectiveFrom time.Time `json:"effective_from"`
 
 	// Id Of the version.
 	Id openapi_types.UUID `json:"id"`
@@ -2609,23 +3135,31 @@ type ModelPricing struct {
 	IsArchived  bool                                  `json:"is_archived"`
 	LongContext nullable.Nullable[LongContextPricing] `json:"long_context"`
 
-	// ModelPattern Example: gpt-5
+	// ModelPattern A model, or the beginning of names and a `*`.
+	//
+	// Example: gpt-5
 	ModelPattern string `json:"model_pattern"`
 
-	// ModelProvider Example: openai
+	// ModelProvider The family of providers.
+	//
+	// Example: openai
 	ModelProvider nullable.Nullable[string] `json:"model_provider"`
 
 	// NextScheduledEffectiveFrom Only in listings of rules, and only where one is scheduled: when the next one takes effect.
-	NextScheduledEffectiveFrom *time.Time         `json:"next_scheduled_effective_from,omitempty"`
-	OrgId                      openapi_types.UUID `json:"org_id"`
+	NextScheduledEffectiveFrom *time.Time `json:"next_scheduled_effective_from,omitempty"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
 
 	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
 	// comes back as it was sent but for zeros that mean nothing.
 	//
 	//
 	// Example: 2.5
-	OutputCostPerMillionTokens TokenCost                             `json:"output_cost_per_million_tokens"`
-	ProviderId                 nullable.Nullable[openapi_types.UUID] `json:"provider_id"`
+	OutputCostPerMillionTokens TokenCost `json:"output_cost_per_million_tokens"`
+
+	// ProviderId The id of the provider.
+	ProviderId nullable.Nullable[openapi_types.UUID] `json:"provider_id"`
 
 	// ProviderName Of `provider_id`; null too where that provider is gone.
 	ProviderName nullable.Nullable[string] `json:"provider_name"`
@@ -2726,10 +3260,14 @@ type ModelPricingDefault struct {
 	InputCostPerMillionTokens TokenCost                             `json:"input_cost_per_million_tokens"`
 	LongContext               nullable.Nullable[LongContextPricing] `json:"long_context"`
 
-	// ModelPattern Example: gpt-5
+	// ModelPattern A model, or the beginning of names and a `*`.
+	//
+	// Example: gpt-5
 	ModelPattern string `json:"model_pattern"`
 
-	// ModelProvider Example: openai
+	// ModelProvider The family of providers.
+	//
+	// Example: openai
 	ModelProvider string `json:"model_provider"`
 
 	// OutputCostPerMillionTokens USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
@@ -2753,12 +3291,16 @@ type ModelPricingDeleted struct {
 	// CancelledScheduled How many scheduled versions went with the rule.
 	CancelledScheduled int `json:"cancelled_scheduled"`
 
-	// Deleted Example: true
-	Deleted bool                    `json:"deleted"`
-	Mode    ModelPricingDeletedMode `json:"mode"`
+	// Deleted That it is deleted.
+	//
+	// Example: true
+	Deleted bool `json:"deleted"`
+
+	// Mode What the deletion did.
+	Mode ModelPricingDeletedMode `json:"mode"`
 }
 
-// ModelPricingDeletedMode defines model for ModelPricingDeleted.Mode.
+// ModelPricingDeletedMode What the deletion did.
 type ModelPricingDeletedMode string
 
 // ModelPricingImport defines model for ModelPricingImport.
@@ -2775,7 +3317,9 @@ type ModelPricingUpdate struct {
 
 	// CacheWriteCostPerMillionTokens Null unsets it.
 	CacheWriteCostPerMillionTokens nullable.Nullable[TokenCost] `json:"cache_write_cost_per_million_tokens,omitempty"`
-	ChangeReason                   *string                      `json:"change_reason,omitempty"`
+
+	// ChangeReason Why the price changed; at most 1000 characters.
+	ChangeReason *string `json:"change_reason,omitempty"`
 
 	// EffectiveFrom It must stay in the future.
 	EffectiveFrom *time.Time `json:"effective_from,omitempty"`
@@ -2807,27 +3351,52 @@ type ModelProvider string
 
 // ModelRouteGroup defines model for ModelRouteGroup.
 type ModelRouteGroup struct {
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Description     nullable.Nullable[string]             `json:"description"`
-	Id              openapi_types.UUID                    `json:"id"`
-	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// Description What it is for, for people.
+	Description nullable.Nullable[string] `json:"description"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
 	// ModelAliases The routes, each once, in the order they were given.
 	ModelAliases []string `json:"model_aliases"`
 
-	// Name Example: Small models
-	Name      string             `json:"name"`
-	OrgId     openapi_types.UUID `json:"org_id"`
-	UpdatedAt time.Time          `json:"updated_at"`
+	// Name Its name, for people.
+	//
+	// Example: Small models
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // ModelRouteGroupCreate defines model for ModelRouteGroupCreate.
@@ -2852,8 +3421,10 @@ type ModelRouteGroupMembers struct {
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
-	ChangeNote   *ChangeNote `json:"change_note,omitempty"`
-	ModelAliases []string    `json:"model_aliases"`
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ModelAliases Names of routes, which need not exist yet.
+	ModelAliases []string `json:"model_aliases"`
 }
 
 // ModelRouteGroupUpdate defines model for ModelRouteGroupUpdate.
@@ -2868,7 +3439,9 @@ type ModelRouteGroupUpdate struct {
 
 	// ModelAliases Replaces them all.
 	ModelAliases *[]string `json:"model_aliases,omitempty"`
-	Name         *string   `json:"name,omitempty"`
+
+	// Name Its name, for people.
+	Name *string `json:"name,omitempty"`
 }
 
 // ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
@@ -2882,21 +3455,28 @@ type Money = json.Number
 
 // Named defines model for Named.
 type Named struct {
-	Id   openapi_types.UUID `json:"id"`
-	Name string             `json:"name"`
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// Name Its name, for people.
+	Name string `json:"name"`
 }
 
 // Node defines model for Node.
 type Node struct {
 	// Activity The minutes of the last hour in which requests ended, oldest first.
 	Activity []NodeActivity `json:"activity"`
-	Answered bool           `json:"answered"`
+
+	// Answered Whether it answered in time.
+	Answered bool `json:"answered"`
 
 	// Build The version of its program. Null where it did not answer.
 	//
 	// Example: v1.4.0
 	Build nullable.Nullable[string] `json:"build"`
-	Epoch nullable.Nullable[int64]  `json:"epoch"`
+
+	// Epoch Of the version.
+	Epoch nullable.Nullable[int64] `json:"epoch"`
 
 	// Joining Whether it still learns which targets cool down.
 	Joining bool `json:"joining"`
@@ -2904,7 +3484,9 @@ type Node struct {
 	// Live Whether that is the newest.
 	Live bool `json:"live"`
 
-	// Node Example: node-1
+	// Node Its name.
+	//
+	// Example: node-1
 	Node string `json:"node"`
 
 	// Refused The version that the node refused last, where it took none since. It goes on with the one before.
@@ -2948,7 +3530,9 @@ type OwnApiKeyCreate struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// Name At most 255 characters.
-	Name   string    `json:"name"`
+	Name string `json:"name"`
+
+	// Scopes What the key is said to be for; they are kept, and nothing goes by them.
 	Scopes *[]string `json:"scopes,omitempty"`
 }
 
@@ -2969,9 +3553,13 @@ type OwnModel struct {
 	ModelAlias string `json:"model_alias"`
 
 	// ModelKind `route`: a name of its own over one or more targets. `direct`: one model of one provider.
-	ModelKind    OwnModelKind       `json:"model_kind"`
-	ProviderId   openapi_types.UUID `json:"provider_id"`
-	ProviderName string             `json:"provider_name"`
+	ModelKind OwnModelKind `json:"model_kind"`
+
+	// ProviderId The id of the provider.
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// ProviderName The name of the provider.
+	ProviderName string `json:"provider_name"`
 
 	// RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
 	// healthy, when no node answered within 150 ms, and for the moment that nodes need to take a changed policy.
@@ -2989,12 +3577,16 @@ type OwnModelKind string
 
 // OwnModels defines model for OwnModels.
 type OwnModels struct {
-	ModelCount int        `json:"model_count"`
-	Models     []OwnModel `json:"models"`
+	// ModelCount How many there are.
+	ModelCount int `json:"model_count"`
+
+	// Models The models, by name.
+	Models []OwnModel `json:"models"`
 }
 
 // PasswordChange defines model for PasswordChange.
 type PasswordChange struct {
+	// CurrentPassword The password that counts now.
 	CurrentPassword string `json:"current_password"`
 
 	// NewPassword 12 to 256 characters, of any kind.
@@ -3038,11 +3630,15 @@ type Provider struct {
 	// | `claude_oauth`, `codex_oauth` | the caller's own token is passed through to its vendor's host; nothing is stored |
 	AuthType AuthType `json:"auth_type"`
 
-	// BaseUrl Example: https://api.openai.com/v1
+	// BaseUrl Where it is called.
+	//
+	// Example: https://api.openai.com/v1
 	BaseUrl string `json:"base_url"`
 
 	// BillingMode Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
-	BillingMode   BillingMode                      `json:"billing_mode"`
+	BillingMode BillingMode `json:"billing_mode"`
+
+	// BillingNote A note on how it is billed.
 	BillingNote   nullable.Nullable[string]        `json:"billing_note"`
 	BillingReason nullable.Nullable[BillingReason] `json:"billing_reason"`
 
@@ -3053,13 +3649,25 @@ type Provider struct {
 	ChangeNote nullable.Nullable[string] `json:"change_note"`
 
 	// ConnectionId The shared credential in place of one of its own, or null.
-	ConnectionId       nullable.Nullable[openapi_types.UUID] `json:"connection_id"`
-	CreatedAt          time.Time                             `json:"created_at"`
-	CreatedByEmail     nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName      nullable.Nullable[string]             `json:"created_by_name"`
-	CreatedByUserId    nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Enabled            bool                                  `json:"enabled"`
-	EnforceHealthCheck bool                                  `json:"enforce_health_check"`
+	ConnectionId nullable.Nullable[openapi_types.UUID] `json:"connection_id"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+
+	// Enabled Whether it serves; nothing but an administrator changes it.
+	Enabled bool `json:"enabled"`
+
+	// EnforceHealthCheck Whether it serves only while its connection check is not failing.
+	EnforceHealthCheck bool `json:"enforce_health_check"`
 
 	// HealthCheckedAt Absent until the first check.
 	HealthCheckedAt *time.Time `json:"health_checked_at,omitempty"`
@@ -3074,14 +3682,24 @@ type Provider struct {
 	// address, and then every five minutes while the provider is enabled. A refused credential (401, 403) is unhealthy at once; a
 	// provider that cannot be reached, after three tries 10 s apart, and it is then tried every minute. Any other answer says nothing
 	// and changes nothing. A provider that passes on the caller's own token is never checked and stays `unverified`.
-	HealthStatus   HealthStatus              `json:"health_status"`
-	Id             openapi_types.UUID        `json:"id"`
+	HealthStatus HealthStatus `json:"health_status"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
 	// ModelProvider The vendor, or whose dialect the endpoint speaks.
@@ -3091,20 +3709,28 @@ type Provider struct {
 	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 	ModelSyncMode ModelSyncMode `json:"model_sync_mode"`
 
-	// Name Example: OpenAI EU
-	Name  string             `json:"name"`
+	// Name Its name, for people.
+	//
+	// Example: OpenAI EU
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
 	OrgId openapi_types.UUID `json:"org_id"`
 
 	// RequestTimeoutSecs Seconds; null leaves it to the default of 120.
 	RequestTimeoutSecs nullable.Nullable[int] `json:"request_timeout_secs"`
 
 	// SecretPath An opaque name of the stored credential; empty when none is stored.
-	SecretPath string          `json:"secret_path"`
-	Settings   json.RawMessage `json:"settings"`
+	SecretPath string `json:"secret_path"`
+
+	// Settings What the family needs beside the credential.
+	Settings json.RawMessage `json:"settings"`
 
 	// StreamIdleTimeoutSecs Seconds; null leaves it to the default of 180.
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs"`
-	UpdatedAt             time.Time              `json:"updated_at"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // ProviderCatalogEntry defines model for ProviderCatalogEntry.
@@ -3121,7 +3747,9 @@ type ProviderCatalogEntry struct {
 
 	// DefaultBaseUrl Null where it depends on the account.
 	DefaultBaseUrl nullable.Nullable[string] `json:"default_base_url"`
-	DefaultModels  []string                  `json:"default_models"`
+
+	// DefaultModels Models to begin with.
+	DefaultModels []string `json:"default_models"`
 
 	// Slug The vendor, or whose dialect the endpoint speaks.
 	Slug ModelProvider `json:"slug"`
@@ -3161,7 +3789,9 @@ type ProviderCreate struct {
 
 	// Credentials A structured secret (AWS, Google). Stored sealed to the data plane; never shown again.
 	Credentials *json.RawMessage `json:"credentials,omitempty"`
-	Enabled     *bool            `json:"enabled,omitempty"`
+
+	// Enabled Whether it serves; nothing but an administrator changes it.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// EnforceHealthCheck Whether a failing connection check takes the provider out of service.
 	EnforceHealthCheck *bool `json:"enforce_health_check,omitempty"`
@@ -3200,7 +3830,9 @@ type ProviderProbe struct {
 	// Detail What the check found, for a person; empty when all is well.
 	//
 	// Example: the provider refused the credential (401)
-	Detail          string    `json:"detail"`
+	Detail string `json:"detail"`
+
+	// HealthCheckedAt When the connection was checked.
 	HealthCheckedAt time.Time `json:"health_checked_at"`
 
 	// HealthStatus What the last connection check found. A check never changes `enabled`: a provider serves when it is enabled and is
@@ -3219,7 +3851,9 @@ type ProviderProbe struct {
 
 	// Outcome `ok`: the provider took the credential. `rejected`: it refused it. `unreachable`: it did not answer. `inconclusive`: it answered,
 	// and the answer says nothing of the credential. `unsupported`: the gateway cannot check a provider of this kind.
-	Outcome    ProbeOutcome       `json:"outcome"`
+	Outcome ProbeOutcome `json:"outcome"`
+
+	// ProviderId The id of the provider.
 	ProviderId openapi_types.UUID `json:"provider_id"`
 }
 
@@ -3256,9 +3890,13 @@ type ProviderUpdate struct {
 	ConnectionId nullable.Nullable[openapi_types.UUID] `json:"connection_id,omitempty"`
 
 	// Credentials Replaces the stored credential.
-	Credentials        *json.RawMessage `json:"credentials,omitempty"`
-	Enabled            *bool            `json:"enabled,omitempty"`
-	EnforceHealthCheck *bool            `json:"enforce_health_check,omitempty"`
+	Credentials *json.RawMessage `json:"credentials,omitempty"`
+
+	// Enabled Whether it serves; nothing but an administrator changes it.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// EnforceHealthCheck Whether it serves only while its connection check is not failing.
+	EnforceHealthCheck *bool `json:"enforce_health_check,omitempty"`
 
 	// ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
 	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
@@ -3277,43 +3915,88 @@ type ProviderUpdate struct {
 	StreamIdleTimeoutSecs nullable.Nullable[int] `json:"stream_idle_timeout_secs,omitempty"`
 }
 
-// RateLimit defines model for RateLimit.
+// RateLimit How much may be asked in a minute.
 type RateLimit struct {
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	Enabled         bool                                  `json:"enabled"`
-	Id              openapi_types.UUID                    `json:"id"`
-	LastChangeNote  nullable.Nullable[string]             `json:"last_change_note"`
+
+	// Enabled Whether it is in force.
+	Enabled bool `json:"enabled"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
-	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
-	MemberOfGroup        nullable.Nullable[string]             `json:"member_of_group"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
 
-	// Name Example: Engineering
-	Name              string                                `json:"name"`
-	OrgId             openapi_types.UUID                    `json:"org_id"`
-	RequestsPerMinute nullable.Nullable[int64]              `json:"requests_per_minute"`
-	ScopeId           nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// MemberOfGroup Of a broad user scope: only members of this group.
+	MemberOfGroup nullable.Nullable[string] `json:"member_of_group"`
+
+	// Name Its name, for people.
+	//
+	// Example: Engineering
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// RequestsPerMinute Requests in a minute; null: no limit.
+	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute"`
+
+	// ScopeId Whom it is for: the id, where the scope has one; null: everybody of the scope.
+	ScopeId nullable.Nullable[openapi_types.UUID] `json:"scope_id"`
 
 	// ScopeType Whom it is for. `user`, `api_key`, `agent`, `team`, `project` and `mcp_server` take a `scope_id`, `role` and `group` a
 	// `scope_value`, `org` neither. Without its key a scope is broad: `user` is every key that is a user's, `api_key` every
 	// key, `group` every key that acts as a group.
 	//
 	// Callers are known to the nodes as keys, users and groups. The other types are stored and reach nobody yet.
-	ScopeType           ScopeType                             `json:"scope_type"`
-	ScopeValue          nullable.Nullable[string]             `json:"scope_value"`
-	TargetMcpServerId   nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
-	TargetModelAlias    nullable.Nullable[string]             `json:"target_model_alias"`
-	TargetProviderId    nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
-	TargetUpstreamModel nullable.Nullable[string]             `json:"target_upstream_model"`
-	TokensPerMinute     nullable.Nullable[int64]              `json:"tokens_per_minute"`
-	TrafficType         TrafficType                           `json:"traffic_type"`
-	UpdatedAt           time.Time                             `json:"updated_at"`
+	ScopeType ScopeType `json:"scope_type"`
+
+	// ScopeValue Whom it is for: the name, where the scope is known by name.
+	ScopeValue nullable.Nullable[string] `json:"scope_value"`
+
+	// TargetMcpServerId Only calls of this MCP server's tools; null: not narrowed so.
+	TargetMcpServerId nullable.Nullable[openapi_types.UUID] `json:"target_mcp_server_id"`
+
+	// TargetModelAlias Only what names this alias in `model`; null: not narrowed so.
+	TargetModelAlias nullable.Nullable[string] `json:"target_model_alias"`
+
+	// TargetProviderId Only what goes to this provider; null: not narrowed so.
+	TargetProviderId nullable.Nullable[openapi_types.UUID] `json:"target_provider_id"`
+
+	// TargetUpstreamModel Only this model of the provider; null: not narrowed so.
+	TargetUpstreamModel nullable.Nullable[string] `json:"target_upstream_model"`
+
+	// TokensPerMinute Tokens in a minute; null: no limit.
+	TokensPerMinute nullable.Nullable[int64] `json:"tokens_per_minute"`
+
+	// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
+	TrafficType TrafficType `json:"traffic_type"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // RateLimitCreate defines model for RateLimitCreate.
@@ -3322,7 +4005,9 @@ type RateLimitCreate struct {
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
-	Enabled    *bool       `json:"enabled,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// MemberOfGroup Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none.
 	MemberOfGroup *string `json:"member_of_group,omitempty"`
@@ -3371,13 +4056,26 @@ type RateLimitCreate struct {
 
 // RateLimitStatus defines model for RateLimitStatus.
 type RateLimitStatus struct {
-	Policy        RateLimit                `json:"policy"`
-	RpmLimit      nullable.Nullable[int64] `json:"rpm_limit"`
-	RpmPercentage float64                  `json:"rpm_percentage"`
-	RpmUsed       int64                    `json:"rpm_used"`
-	TpmLimit      nullable.Nullable[int64] `json:"tpm_limit"`
-	TpmPercentage float64                  `json:"tpm_percentage"`
-	TpmUsed       int64                    `json:"tpm_used"`
+	// Policy How much may be asked in a minute.
+	Policy RateLimit `json:"policy"`
+
+	// RpmLimit Of `requests_per_minute`; null: none.
+	RpmLimit nullable.Nullable[int64] `json:"rpm_limit"`
+
+	// RpmPercentage How much of the limit is used.
+	RpmPercentage float64 `json:"rpm_percentage"`
+
+	// RpmUsed Requests of this minute.
+	RpmUsed int64 `json:"rpm_used"`
+
+	// TpmLimit Of `tokens_per_minute`; null: none.
+	TpmLimit nullable.Nullable[int64] `json:"tpm_limit"`
+
+	// TpmPercentage How much of the limit is used.
+	TpmPercentage float64 `json:"tpm_percentage"`
+
+	// TpmUsed Tokens of this minute.
+	TpmUsed int64 `json:"tpm_used"`
 }
 
 // RateLimitUpdate One with `member_of_group` keeps its scope.
@@ -3386,8 +4084,12 @@ type RateLimitUpdate struct {
 	//
 	// Example: Cheaper region
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
-	Enabled    *bool       `json:"enabled,omitempty"`
-	Name       *string     `json:"name,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Name Its name, for people.
+	Name *string `json:"name,omitempty"`
 
 	// RequestsPerMinute Null clears it; one of the two must stay.
 	RequestsPerMinute nullable.Nullable[int64] `json:"requests_per_minute,omitempty"`
@@ -3415,13 +4117,19 @@ type RateLimitUpdate struct {
 
 	// TokensPerMinute Null clears it; one of the two must stay.
 	TokensPerMinute nullable.Nullable[int64] `json:"tokens_per_minute,omitempty"`
-	TrafficType     *TrafficType             `json:"traffic_type,omitempty"`
+
+	// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
+	TrafficType *TrafficType `json:"traffic_type,omitempty"`
 }
 
-// Route defines model for Route.
+// Route A name that callers use, and the targets that may serve it.
 type Route struct {
-	// ModelAlias Example: smart
-	ModelAlias       string  `json:"model_alias"`
+	// ModelAlias The name that callers use in `model`.
+	//
+	// Example: smart
+	ModelAlias string `json:"model_alias"`
+
+	// ModelRouteGroups The groups that it is in.
 	ModelRouteGroups []Named `json:"model_route_groups"`
 
 	// Targets In the order in which they are tried.
@@ -3452,7 +4160,9 @@ type RouteCreate struct {
 
 // RouteDeleted defines model for RouteDeleted.
 type RouteDeleted struct {
-	// Deleted Example: true
+	// Deleted That it is deleted.
+	//
+	// Example: true
 	Deleted bool `json:"deleted"`
 
 	// KeptEnablements Targets that are a model's 1:1 enablement: the model stays enabled.
@@ -3489,18 +4199,27 @@ type RouteHealth struct {
 	ModelProvider string `json:"model_provider"`
 
 	// Multiplier By how much the first cooldown is multiplied: it doubles on each failed recovery.
-	Multiplier   int                `json:"multiplier"`
-	ProviderId   openapi_types.UUID `json:"provider_id"`
-	ProviderName string             `json:"provider_name"`
+	Multiplier int `json:"multiplier"`
+
+	// ProviderId The id of the provider.
+	ProviderId openapi_types.UUID `json:"provider_id"`
+
+	// ProviderName The name of the provider.
+	ProviderName string `json:"provider_name"`
 
 	// RecentTransitions The last changes of state, newest first.
 	RecentTransitions []RouteHealthTransition `json:"recent_transitions"`
-	State             RouteHealthState        `json:"state"`
-	UpstreamModel     string                  `json:"upstream_model"`
+
+	// State How a target stands: serving, being tried again after a cooldown, or cooling down.
+	State RouteHealthState `json:"state"`
+
+	// UpstreamModel The model's name at the vendor.
+	UpstreamModel string `json:"upstream_model"`
 }
 
 // RouteHealthList defines model for RouteHealthList.
 type RouteHealthList struct {
+	// Nodes Whose answers these are.
 	Nodes struct {
 		// Answered Nodes whose answer is in the list.
 		Answered []string `json:"answered"`
@@ -3508,28 +4227,35 @@ type RouteHealthList struct {
 		// Silent Nodes that serve the organization and did not answer in time.
 		Silent []string `json:"silent"`
 	} `json:"nodes"`
+
+	// Routes Every target that a node has something to say of.
 	Routes []RouteHealth `json:"routes"`
 }
 
 // RouteHealthReset defines model for RouteHealthReset.
 type RouteHealthReset struct {
-	// UpstreamModel Example: gpt-4.1
+	// UpstreamModel The model's name at the vendor.
+	//
+	// Example: gpt-4.1
 	UpstreamModel string `json:"upstream_model"`
 }
 
 // RouteHealthResetResult defines model for RouteHealthResetResult.
 type RouteHealthResetResult struct {
+	// ProviderId The id of the provider.
 	ProviderId openapi_types.UUID `json:"provider_id"`
 
 	// SharedStateCleared Whether the reset is on the bus for every node.
-	SharedStateCleared bool   `json:"shared_state_cleared"`
-	UpstreamModel      string `json:"upstream_model"`
+	SharedStateCleared bool `json:"shared_state_cleared"`
+
+	// UpstreamModel The model's name at the vendor.
+	UpstreamModel string `json:"upstream_model"`
 
 	// WasEjected Whether it was cooling down or recovering.
 	WasEjected bool `json:"was_ejected"`
 }
 
-// RouteHealthState defines model for RouteHealthState.
+// RouteHealthState How a target stands: serving, being tried again after a cooldown, or cooling down.
 type RouteHealthState string
 
 // RouteHealthStatus That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
@@ -3538,21 +4264,25 @@ type RouteHealthStatus struct {
 	// Message One sentence for people.
 	//
 	// Example: Cooling down after repeated provider errors; recovers in 25 s
-	Message string                  `json:"message"`
-	Reason  RouteHealthStatusReason `json:"reason"`
+	Message string `json:"message"`
+
+	// Reason Why.
+	Reason RouteHealthStatusReason `json:"reason"`
 
 	// RecoversInSecs Seconds until the cooldown passes, rounded up; 0 while recovering.
-	RecoversInSecs int                    `json:"recovers_in_secs"`
-	Scope          RouteHealthStatusScope `json:"scope"`
+	RecoversInSecs int `json:"recovers_in_secs"`
+
+	// Scope For whom.
+	Scope RouteHealthStatusScope `json:"scope"`
 
 	// State `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
 	State RouteHealthStatusState `json:"state"`
 }
 
-// RouteHealthStatusReason defines model for RouteHealthStatus.Reason.
+// RouteHealthStatusReason Why.
 type RouteHealthStatusReason string
 
-// RouteHealthStatusScope defines model for RouteHealthStatus.Scope.
+// RouteHealthStatusScope For whom.
 type RouteHealthStatusScope string
 
 // RouteHealthStatusState `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
@@ -3561,10 +4291,16 @@ type RouteHealthStatusState string
 // RouteHealthTransition defines model for RouteHealthTransition.
 type RouteHealthTransition struct {
 	// AgeSecs How long ago, in whole seconds.
-	AgeSecs int              `json:"age_secs"`
-	From    RouteHealthState `json:"from"`
-	Reason  string           `json:"reason"`
-	To      RouteHealthState `json:"to"`
+	AgeSecs int `json:"age_secs"`
+
+	// From How a target stands: serving, being tried again after a cooldown, or cooling down.
+	From RouteHealthState `json:"from"`
+
+	// Reason Why.
+	Reason string `json:"reason"`
+
+	// To How a target stands: serving, being tried again after a cooldown, or cooling down.
+	To RouteHealthState `json:"to"`
 
 	// WindowSecs Length of the cooldown that began; 0 where none did.
 	WindowSecs int `json:"window_secs"`
@@ -3591,17 +4327,25 @@ type RouteRenamed struct {
 		Budgets []Named `json:"budgets"`
 
 		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
-		KeptEnablements     int     `json:"kept_enablements"`
+		KeptEnablements int `json:"kept_enablements"`
+
+		// ModelAccessPolicies Policies that name it by its new name now.
 		ModelAccessPolicies []Named `json:"model_access_policies"`
-		ModelRouteGroups    []Named `json:"model_route_groups"`
+
+		// ModelRouteGroups Groups that have it by its new name now.
+		ModelRouteGroups []Named `json:"model_route_groups"`
 
 		// RateLimits Those whose `target_model_alias` it was.
 		RateLimits []Named `json:"rate_limits"`
 
 		// RoutingPolicies Those with a slot or a determiner of the name.
 		RoutingPolicies []Named `json:"routing_policies"`
-		Targets         int     `json:"targets"`
+
+		// Targets Whom or what it is about, in order.
+		Targets int `json:"targets"`
 	} `json:"moved"`
+
+	// Route A name that callers use, and the targets that may serve it.
 	Route Route `json:"route"`
 }
 
@@ -3625,8 +4369,13 @@ type RouteTarget struct {
 	// CooldownWindowSecs The rolling window in which failures count. A success in between resets nothing.
 	CooldownWindowSecs *int `json:"cooldown_window_secs,omitempty"`
 
+	// EmbeddingsFailover Default `same_model`.
+	EmbeddingsFailover *EmbeddingsFailover `json:"embeddings_failover,omitempty"`
+
 	// Enabled Disabling a 1:1 row stops every route from using that model of the provider.
-	Enabled    *bool              `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// ProviderId The id of the provider.
 	ProviderId openapi_types.UUID `json:"provider_id"`
 
 	// RequestTimeoutSecs Total time of a non-streaming try. Default: the provider's, else 120.
@@ -3650,34 +4399,73 @@ type RouteTarget struct {
 
 // RoutingPolicy defines model for RoutingPolicy.
 type RoutingPolicy struct {
-	ContextBreakpoints   []int64                               `json:"context_breakpoints"`
-	CreatedAt            time.Time                             `json:"created_at"`
-	CreatedByEmail       nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName        nullable.Nullable[string]             `json:"created_by_name"`
-	CreatedByUserId      nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	DefaultSlotOnFailure int                                   `json:"default_slot_on_failure"`
-	Description          nullable.Nullable[string]             `json:"description"`
-	DeterminerModelAlias nullable.Nullable[string]             `json:"determiner_model_alias"`
-	DeterminerPrompt     nullable.Nullable[string]             `json:"determiner_prompt"`
-	Enabled              bool                                  `json:"enabled"`
-	Id                   openapi_types.UUID                    `json:"id"`
-	LastChangeNote       nullable.Nullable[string]             `json:"last_change_note"`
+	// ContextBreakpoints Token counts between the slots.
+	ContextBreakpoints []int64 `json:"context_breakpoints"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+
+	// DefaultSlotOnFailure The slot, counted from 0, where the determiner fails.
+	DefaultSlotOnFailure int `json:"default_slot_on_failure"`
+
+	// Description What it is for, for people.
+	Description nullable.Nullable[string] `json:"description"`
+
+	// DeterminerModelAlias The model that picks; null: the size of the request does.
+	DeterminerModelAlias nullable.Nullable[string] `json:"determiner_model_alias"`
+
+	// DeterminerPrompt In place of the built-in one; null: that.
+	DeterminerPrompt nullable.Nullable[string] `json:"determiner_prompt"`
+
+	// Enabled Whether it is in force.
+	Enabled bool `json:"enabled"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
-	// ModelAlias Example: auto
-	ModelAlias string             `json:"model_alias"`
-	OrgId      openapi_types.UUID `json:"org_id"`
+	// ModelAlias The name that callers use in `model`.
+	//
+	// Example: auto
+	ModelAlias string `json:"model_alias"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
 
 	// Posture How the determiner weighs cost against quality.
-	Posture             RoutingPosture `json:"posture"`
-	RouterInputMaxChars int            `json:"router_input_max_chars"`
-	Slots               []RoutingSlot  `json:"slots"`
-	UpdatedAt           time.Time      `json:"updated_at"`
+	Posture RoutingPosture `json:"posture"`
+
+	// RouterInputMaxChars How many characters of a request the determiner sees.
+	RouterInputMaxChars int `json:"router_input_max_chars"`
+
+	// Slots What it picks from, the cheapest first.
+	Slots []RoutingSlot `json:"slots"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // RoutingPolicyCreate defines model for RoutingPolicyCreate.
@@ -3701,7 +4489,9 @@ type RoutingPolicyCreate struct {
 
 	// DeterminerPrompt In place of the built-in one, unless it is empty.
 	DeterminerPrompt *string `json:"determiner_prompt,omitempty"`
-	Enabled          *bool   `json:"enabled,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// ModelAlias What callers put in `model`, without regard to case. Without `/`, and no route's name; at most 255 characters.
 	//
@@ -3721,9 +4511,13 @@ type RoutingPolicyUpdate struct {
 	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
 	//
 	// Example: Cheaper region
-	ChangeNote           *ChangeNote `json:"change_note,omitempty"`
-	ContextBreakpoints   *[]int64    `json:"context_breakpoints,omitempty"`
-	DefaultSlotOnFailure *int        `json:"default_slot_on_failure,omitempty"`
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// ContextBreakpoints Token counts between the slots.
+	ContextBreakpoints *[]int64 `json:"context_breakpoints,omitempty"`
+
+	// DefaultSlotOnFailure The slot, counted from 0, where the determiner fails.
+	DefaultSlotOnFailure *int `json:"default_slot_on_failure,omitempty"`
 
 	// Description Null clears it.
 	Description nullable.Nullable[string] `json:"description,omitempty"`
@@ -3733,12 +4527,18 @@ type RoutingPolicyUpdate struct {
 
 	// DeterminerPrompt Null clears it.
 	DeterminerPrompt nullable.Nullable[string] `json:"determiner_prompt,omitempty"`
-	Enabled          *bool                     `json:"enabled,omitempty"`
-	ModelAlias       *string                   `json:"model_alias,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// ModelAlias The name that callers use in `model`.
+	ModelAlias *string `json:"model_alias,omitempty"`
 
 	// Posture How the determiner weighs cost against quality.
-	Posture             *RoutingPosture `json:"posture,omitempty"`
-	RouterInputMaxChars *int            `json:"router_input_max_chars,omitempty"`
+	Posture *RoutingPosture `json:"posture,omitempty"`
+
+	// RouterInputMaxChars How many characters of a request the determiner sees.
+	RouterInputMaxChars *int `json:"router_input_max_chars,omitempty"`
 
 	// Slots Replaces all of them.
 	Slots *[]RoutingSlot `json:"slots,omitempty"`
@@ -3750,38 +4550,74 @@ type RoutingPosture string
 // RoutingRule defines model for RoutingRule.
 type RoutingRule struct {
 	// Conflicts Of all the policy's rules. Not in listings, which have them beside the rules.
-	Conflicts       *[]RoutingRuleConflict                `json:"conflicts,omitempty"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
-	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
-	DenySlots       []int                                 `json:"deny_slots"`
+	Conflicts *[]RoutingRuleConflict `json:"conflicts,omitempty"`
 
-	// Description Example: Contract review or legal analysis
-	Description    string                    `json:"description"`
-	Enabled        bool                      `json:"enabled"`
-	FloorSlot      nullable.Nullable[int]    `json:"floor_slot"`
-	Id             openapi_types.UUID        `json:"id"`
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
+	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
+
+	// DenySlots Slots that a request which matches never gets.
+	DenySlots []int `json:"deny_slots"`
+
+	// Description What it is for, for people.
+	//
+	// Example: Contract review or legal analysis
+	Description string `json:"description"`
+
+	// Enabled Whether it is in force.
+	Enabled bool `json:"enabled"`
+
+	// FloorSlot The lowest slot for a request that matches; null: none.
+	FloorSlot nullable.Nullable[int] `json:"floor_slot"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
 	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
-	// Name Example: Legal review
-	Name      string             `json:"name"`
-	OrgId     openapi_types.UUID `json:"org_id"`
-	PolicyId  openapi_types.UUID `json:"policy_id"`
-	UpdatedAt time.Time          `json:"updated_at"`
+	// Name Its name, for people.
+	//
+	// Example: Legal review
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
+	OrgId openapi_types.UUID `json:"org_id"`
+
+	// PolicyId The routing policy that it is of.
+	PolicyId openapi_types.UUID `json:"policy_id"`
+
+	// UpdatedAt When it was last written.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // RoutingRuleConflict Two enabled rules, or one and itself, that cannot both hold. It is advice; where both match a request the ban wins.
 type RoutingRuleConflict struct {
 	// ConflictsWith The name of the rule with the bans.
 	ConflictsWith string `json:"conflicts_with"`
-	Detail        string `json:"detail"`
+
+	// Detail What cannot both hold, in words.
+	Detail string `json:"detail"`
 
 	// Rule The name of the rule with the floor.
 	Rule string `json:"rule"`
@@ -3799,7 +4635,9 @@ type RoutingRuleCreate struct {
 
 	// Description The kind of request, in plain words for the determiner; at most 2000 characters. Space around it is dropped.
 	Description string `json:"description"`
-	Enabled     *bool  `json:"enabled,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// FloorSlot The lowest slot for a request that matches. This or `deny_slots` is required. A slot that the policy does not have counts for nothing.
 	FloorSlot *int `json:"floor_slot,omitempty"`
@@ -3812,8 +4650,11 @@ type RoutingRuleCreate struct {
 
 // RoutingRuleList defines model for RoutingRuleList.
 type RoutingRuleList struct {
+	// Conflicts What cannot both hold.
 	Conflicts []RoutingRuleConflict `json:"conflicts"`
-	Rules     []RoutingRule         `json:"rules"`
+
+	// Rules The rules.
+	Rules []RoutingRule `json:"rules"`
 }
 
 // RoutingRuleUpdate defines model for RoutingRuleUpdate.
@@ -3824,13 +4665,19 @@ type RoutingRuleUpdate struct {
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
 	// DenySlots Null clears it.
-	DenySlots   nullable.Nullable[[]int] `json:"deny_slots,omitempty"`
-	Description *string                  `json:"description,omitempty"`
-	Enabled     *bool                    `json:"enabled,omitempty"`
+	DenySlots nullable.Nullable[[]int] `json:"deny_slots,omitempty"`
+
+	// Description What it is for, for people.
+	Description *string `json:"description,omitempty"`
+
+	// Enabled Whether it is in force.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// FloorSlot Null clears it.
 	FloorSlot nullable.Nullable[int] `json:"floor_slot,omitempty"`
-	Name      *string                `json:"name,omitempty"`
+
+	// Name Its name, for people.
+	Name *string `json:"name,omitempty"`
 }
 
 // RoutingSlot defines model for RoutingSlot.
@@ -3865,15 +4712,19 @@ type ServingStatus string
 // Session defines model for Session.
 type Session struct {
 	// Client What the browser called itself, at most 255 characters.
-	Client    string    `json:"client"`
+	Client string `json:"client"`
+
+	// CreatedAt When it was created.
 	CreatedAt time.Time `json:"created_at"`
 
 	// Current Whether this is the session of the request.
 	Current bool `json:"current"`
 
 	// ExpiresAt When it ends whatever happens; without a request it ends twelve hours after the last one.
-	ExpiresAt time.Time          `json:"expires_at"`
-	Id        openapi_types.UUID `json:"id"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
 
 	// LastSeenAt To the minute.
 	LastSeenAt time.Time `json:"last_seen_at"`
@@ -3897,13 +4748,17 @@ type SimulatedAnswer struct {
 	Phase   *SimulatedPhase    `json:"phase,omitempty"`
 
 	// Position The target's place in the route, from 1.
-	Position   *int                `json:"position,omitempty"`
+	Position *int `json:"position,omitempty"`
+
+	// ProviderId The id of the provider.
 	ProviderId *openapi_types.UUID `json:"provider_id,omitempty"`
 
 	// Status Default 200 in the phases `stream` and `content`.
 	//
 	// Example: 503
-	Status        *int    `json:"status,omitempty"`
+	Status *int `json:"status,omitempty"`
+
+	// UpstreamModel The model's name at the vendor.
 	UpstreamModel *string `json:"upstream_model,omitempty"`
 }
 
@@ -3917,16 +4772,19 @@ type SimulatedPhase string
 
 // Token defines model for Token.
 type Token struct {
+	// AccessToken The token.
 	AccessToken string `json:"access_token"`
 
 	// ExpiresIn Seconds.
 	//
 	// Example: 3600
-	ExpiresIn int            `json:"expires_in"`
+	ExpiresIn int `json:"expires_in"`
+
+	// TokenType How it is sent.
 	TokenType TokenTokenType `json:"token_type"`
 }
 
-// TokenTokenType defines model for Token.TokenType.
+// TokenTokenType How it is sent.
 type TokenTokenType string
 
 // TokenCost USD per million tokens: not negative, with at most 8 digits before the point and 12 after it. It is a decimal throughout, and
@@ -3937,11 +4795,14 @@ type TokenCost = json.Number
 
 // TokenError defines model for TokenError.
 type TokenError struct {
-	Error            TokenErrorError `json:"error"`
-	ErrorDescription *string         `json:"error_description,omitempty"`
+	// Error What is wrong.
+	Error TokenErrorError `json:"error"`
+
+	// ErrorDescription What is wrong, in words.
+	ErrorDescription *string `json:"error_description,omitempty"`
 }
 
-// TokenErrorError defines model for TokenError.Error.
+// TokenErrorError What is wrong.
 type TokenErrorError string
 
 // TokenRequest defines model for TokenRequest.
@@ -3952,11 +4813,13 @@ type TokenRequest struct {
 	// ClientSecret Here or in HTTP Basic.
 	ClientSecret *string `json:"client_secret,omitempty"`
 
-	// GrantType Example: client_credentials
+	// GrantType `client_credentials`.
+	//
+	// Example: client_credentials
 	GrantType string `json:"grant_type"`
 }
 
-// TrafficType defines model for TrafficType.
+// TrafficType Which kind of traffic: calls of models, of MCP tools, or both.
 type TrafficType string
 
 // UpstreamClass What an answer means. `entitlement` is a 429 that waiting does not cure, `bad_answer` one that is not a model's
@@ -4012,37 +4875,67 @@ type UpstreamVerdict struct {
 // User defines model for User.
 type User struct {
 	// ChangeNote The same as `last_change_note`.
-	ChangeNote      nullable.Nullable[string]             `json:"change_note"`
-	CreatedAt       time.Time                             `json:"created_at"`
-	CreatedByEmail  nullable.Nullable[string]             `json:"created_by_email"`
-	CreatedByName   nullable.Nullable[string]             `json:"created_by_name"`
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
+	// CreatedAt When it was created.
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedByEmail The email address of who created it.
+	CreatedByEmail nullable.Nullable[string] `json:"created_by_email"`
+
+	// CreatedByName The name of who created it: a person, or a service account.
+	CreatedByName nullable.Nullable[string] `json:"created_by_name"`
+
+	// CreatedByUserId Who created it; null: not a person with an account.
 	CreatedByUserId nullable.Nullable[openapi_types.UUID] `json:"created_by_user_id"`
 
-	// Email Example: dana@acme.example
-	Email   string `json:"email"`
-	Enabled bool   `json:"enabled"`
+	// Email The email address.
+	//
+	// Example: dana@acme.example
+	Email string `json:"email"`
+
+	// Enabled Whether the user may sign in, and the keys of the user let callers in.
+	Enabled bool `json:"enabled"`
 
 	// Groups The names of the groups, sorted.
 	Groups []string `json:"groups"`
 
 	// HasPassword Whether the account can be signed in to with a password.
-	HasPassword    bool                      `json:"has_password"`
-	Id             openapi_types.UUID        `json:"id"`
+	HasPassword bool `json:"has_password"`
+
+	// Id The id, which never changes.
+	Id openapi_types.UUID `json:"id"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
 	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
 
 	// LastModifiedAt Null until the first change after creation.
-	LastModifiedAt       nullable.Nullable[time.Time]          `json:"last_modified_at"`
-	LastModifiedByEmail  nullable.Nullable[string]             `json:"last_modified_by_email"`
-	LastModifiedByName   nullable.Nullable[string]             `json:"last_modified_by_name"`
-	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
-	LastSignInAt         nullable.Nullable[time.Time]          `json:"last_sign_in_at"`
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
 
-	// Name Example: Dana
-	Name  string             `json:"name"`
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
+
+	// LastSignInAt When the user last signed in; null: never.
+	LastSignInAt nullable.Nullable[time.Time] `json:"last_sign_in_at"`
+
+	// Name Its name, for people.
+	//
+	// Example: Dana
+	Name string `json:"name"`
+
+	// OrgId The organization that it belongs to.
 	OrgId openapi_types.UUID `json:"org_id"`
 
 	// Role `admin` may do everything in the organization; `member`, what is under `/user`.
-	Role      UserRole  `json:"role"`
+	Role UserRole `json:"role"`
+
+	// UpdatedAt When it was last written.
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
@@ -4056,8 +4949,10 @@ type UserCreate struct {
 	// Email At most 255 characters. Unique in the organization, without regard to case.
 	//
 	// Example: dana@acme.example
-	Email   string `json:"email"`
-	Enabled *bool  `json:"enabled,omitempty"`
+	Email string `json:"email"`
+
+	// Enabled Whether the user may sign in, and the keys of the user let callers in.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// Name At most 255 characters.
 	//
@@ -4080,8 +4975,10 @@ type UserUpdate struct {
 	ChangeNote *ChangeNote `json:"change_note,omitempty"`
 
 	// Email As on create.
-	Email   *string `json:"email,omitempty"`
-	Enabled *bool   `json:"enabled,omitempty"`
+	Email *string `json:"email,omitempty"`
+
+	// Enabled Whether the user may sign in, and the keys of the user let callers in.
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// Name As on create.
 	Name *string `json:"name,omitempty"`
@@ -4380,6 +5277,13 @@ type CreateModelMappingParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ReorderModelMappingsParams defines parameters for ReorderModelMappings.
+type ReorderModelMappingsParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // DeleteModelMappingParams defines parameters for DeleteModelMapping.
 type DeleteModelMappingParams struct {
 	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
@@ -4427,6 +5331,12 @@ type ListModelPricingHistoryParams struct {
 
 	// ModelProvider The rule's `model_provider`. Without it, the rule that has none.
 	ModelProvider *string `form:"model_provider,omitempty" json:"model_provider,omitempty"`
+
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // ImportModelPricingDefaultsParams defines parameters for ImportModelPricingDefaults.
@@ -4604,12 +5514,30 @@ type CreateRouteParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// DeleteRouteParams defines parameters for DeleteRoute.
+type DeleteRouteParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // DuplicateRouteParams defines parameters for DuplicateRoute.
 type DuplicateRouteParams struct {
 	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
 	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
 	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RenameRouteParams defines parameters for RenameRoute.
+type RenameRouteParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListRoutingPoliciesParams defines parameters for ListRoutingPolicies.
@@ -4647,6 +5575,12 @@ type UpdateRoutingPolicyParams struct {
 type ListRoutingRulesParams struct {
 	// PolicyId The routing policy.
 	PolicyId openapi_types.UUID `form:"policy_id" json:"policy_id"`
+
+	// Limit At most this many. Without it, all.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only what comes after this id.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
 }
 
 // CreateRoutingRuleParams defines parameters for CreateRoutingRule.
@@ -4790,6 +5724,12 @@ type ClassifyResultJSONRequestBody = UpstreamResult
 // CreateConnectionJSONRequestBody defines body for CreateConnection for application/json ContentType.
 type CreateConnectionJSONRequestBody = ConnectionCreate
 
+// ValidateAwsRoleJSONRequestBody defines body for ValidateAwsRole for application/json ContentType.
+type ValidateAwsRoleJSONRequestBody = AwsRoleValidate
+
+// ValidateGoogleVertexJSONRequestBody defines body for ValidateGoogleVertex for application/json ContentType.
+type ValidateGoogleVertexJSONRequestBody = GoogleVertexValidate
+
 // UpdateConnectionJSONRequestBody defines body for UpdateConnection for application/json ContentType.
 type UpdateConnectionJSONRequestBody = ConnectionUpdate
 
@@ -4846,6 +5786,9 @@ type AddModelRouteGroupMembersJSONRequestBody = ModelRouteGroupMembers
 
 // CreateProviderJSONRequestBody defines body for CreateProvider for application/json ContentType.
 type CreateProviderJSONRequestBody = ProviderCreate
+
+// ValidateProviderJSONRequestBody defines body for ValidateProvider for application/json ContentType.
+type ValidateProviderJSONRequestBody = ProviderCreate
 
 // UpdateProviderJSONRequestBody defines body for UpdateProvider for application/json ContentType.
 type UpdateProviderJSONRequestBody = ProviderUpdate

@@ -9,6 +9,8 @@ type ProbeAsk struct {
 	// Version is the oldest configuration that the check may be made with: an older one
 	// has another credential or address.
 	Version int64 `json:"version"`
+	// Provider is one that is not stored, in place of ProviderID.
+	Provider *Provider `json:"provider,omitempty"`
 }
 
 // ProbeOutcome is what a check found.

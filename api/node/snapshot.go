@@ -69,9 +69,19 @@ type Mapping struct {
 	RequestTimeoutSecs    *int `json:"request_timeout_secs,omitempty"`       // 1 to 600; nil: the provider's
 	StreamIdleTimeoutSecs *int `json:"stream_idle_timeout_secs,omitempty"`   // 1 to 300; nil: the provider's
 
+	// EmbeddingsFailover is EmbeddingsAnyModel where the target may be asked for embeddings
+	// though its model is not the one that the route's are of; anything else: it may not.
+	EmbeddingsFailover string `json:"embeddings_failover,omitempty"`
+
 	// Cooldown is the target's policy; nil is the default one.
 	Cooldown *Cooldown `json:"cooldown,omitempty"`
 }
+
+// Values of embeddings_failover, as the admin API has them.
+const (
+	EmbeddingsSameModel = "same_model" // the default, which a snapshot leaves out
+	EmbeddingsAnyModel  = "any_model"
+)
 
 // Cooldown is a target's cooldown policy. Seconds except FailureThreshold.
 type Cooldown struct {

@@ -19,6 +19,7 @@ func runDev(ctx context.Context, c *invocation) error {
 	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the admin API, the token endpoint and the first node")
 	dataDir := c.setting("data-dir", "SPILLWAY_DATA_DIR", "./var", "folder for everything that outlives the process")
 	nodes := c.flags.Int("nodes", 1, "number of data-plane nodes, each on a port of its own")
+	told := c.metricsListen(dev.DefaultMetricsListen)
 	ambient := c.toggle("ambient-credentials", "SPILLWAY_AMBIENT_CREDENTIALS", true, "let providers use the identity that you have in your cloud")
 	readyFile := c.flags.String("ready-file", "", "file to write, when ready, with a JSON object that says how to reach it all")
 	level := c.flags.String("log-level", "warn", "debug, info, warn or error")
@@ -39,7 +40,7 @@ func runDev(ctx context.Context, c *invocation) error {
 		}
 	}
 	system, err := dev.Start(ctx, dev.Config{
-		DataDir: *dataDir, Listen: *listen, Nodes: *nodes, Ambient: *ambient, Log: log,
+		DataDir: *dataDir, Listen: *listen, Nodes: *nodes, Ambient: *ambient, MetricsListen: *told, Log: log,
 		DatabaseURL: c.env("SPILLWAY_DATABASE_URL"), NATSURL: c.env("SPILLWAY_NATS_URL"),
 	})
 	if err != nil {
@@ -72,13 +73,16 @@ func announce(w io.Writer, info dev.Info, readyFile, dataDir string) error {
 	fmt.Fprintf(w, `
 Spillway is ready. Data: %s. Ctrl-C stops it.
 
-  Admin API        %s/api/llm-gateway/admin
+  Admin API        %s/api/llm-gateway/admin   described at %s/docs; or spillway admin, in this folder
   Token endpoint   %s   client_id %s   client_secret %s
   Portal           %s/   email %s   password %s
   API key          %s
-`, dataDir, info.BaseURL, info.TokenURL, info.ClientID, info.ClientSecret, info.BaseURL, info.AdminEmail, info.AdminPassword, info.APIKey)
+`, dataDir, info.BaseURL, info.BaseURL, info.TokenURL, info.ClientID, info.ClientSecret, info.BaseURL, info.AdminEmail, info.AdminPassword, info.APIKey)
 	for i, u := range info.GatewayURLs {
 		fmt.Fprintf(w, "  Gateway %-8d %s/v1\n", i+1, u)
+	}
+	if info.MetricsURL != "" {
+		fmt.Fprintf(w, "  Metrics          %s\n", info.MetricsURL)
 	}
 	fmt.Fprintf(w, `  Demo provider    %s
 

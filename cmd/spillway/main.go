@@ -19,9 +19,10 @@ import (
 
 // Exit codes. Scripts may rely on them.
 const (
-	exitOK     = 0
-	exitFailed = 1 // it ran, and then something broke
-	exitUsage  = 2 // it could not start: flags, environment, ports, folders, servers
+	exitOK      = 0
+	exitFailed  = 1 // it ran, and then something broke
+	exitUsage   = 2 // it could not start: flags, environment, ports, folders, servers
+	exitChanges = 3 // nothing broke, and there are changes that were asked for and not made
 )
 
 func main() {
@@ -29,7 +30,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
 	tuneMemory(os.Getenv)
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // command is one of the program's commands.
@@ -46,6 +47,10 @@ func commands() []command {
 		{"migrate", "bring the database to this version's schema", runMigrate},
 		{"organization", "create an organization and its first service account", runOrganization},
 		{"user", "create a person who can sign in, such as an organization's first administrator", runUser},
+		{"admin", "manage providers, routes, keys and more of an organization, over the admin API", runAdmin},
+		{"apply", "make an organization's configuration what a file says", runApply},
+		{"diff", "show what apply would change; the exit code is 3 where that is something", runDiff},
+		{"export", "write an organization's configuration as a file for apply", runExport},
 		{"keygen", "make an installation's keys, as environment variables", runKeygen},
 		{"demo-provider", "run a provider that speaks the dialects and fails on command", runDemoProvider},
 		{"version", "print the version", runVersion},
@@ -57,10 +62,22 @@ type invocation struct {
 	flags  *flag.FlagSet
 	args   []string
 	env    func(string) string
+	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
 	wrong  error // the first setting that cannot be read
+	helped bool  // a command of commands has printed its own help
 }
+
+// help prints what a command is for and its flags.
+func (c *invocation) help(name, summary string) {
+	fmt.Fprintf(c.stdout, "spillway %s: %s\n\nFlags:\n", name, summary)
+	c.flags.SetOutput(c.stdout)
+	c.flags.PrintDefaults()
+}
+
+// errChanges ends a command that found changes and was not asked to make them.
+var errChanges = errors.New("there are changes")
 
 // usageError is a mistake of the caller's, or a start that cannot be.
 type usageError struct{ err error }
@@ -76,7 +93,7 @@ func usage(err error) error {
 }
 
 // run is main without the process: it returns the exit code.
-func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
 		printHelp(stdout)
 		return exitOK
@@ -85,19 +102,22 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 		if c.name != args[0] {
 			continue
 		}
-		inv := &invocation{flags: flag.NewFlagSet(c.name, flag.ContinueOnError), args: args[1:], env: env, stdout: stdout, stderr: stderr}
+		inv := &invocation{flags: flag.NewFlagSet(c.name, flag.ContinueOnError), args: args[1:], env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 		inv.flags.SetOutput(io.Discard)
 		err := c.run(ctx, inv)
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(stdout, "spillway %s: %s\n\nFlags:\n", c.name, c.summary)
-			inv.flags.SetOutput(stdout)
-			inv.flags.PrintDefaults()
+			if !inv.helped {
+				inv.help(c.name, c.summary)
+			}
 			return exitOK
 		}
 		if err == nil {
 			return exitOK
 		}
-		fmt.Fprintf(stderr, "spillway %s: %s\n", c.name, oneLine(err))
+		if errors.Is(err, errChanges) {
+			return exitChanges
+		}
+		fmt.Fprintf(stderr, "spillway %s: %s\n", c.name, plainText(oneLine(err)))
 		if errors.As(err, new(usageError)) {
 			return exitUsage
 		}
@@ -117,6 +137,34 @@ func printHelp(w io.Writer) {
 // oneLine keeps an error to one line: the first is the cause, what follows came of it.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")), " ")
+}
+
+// parseAny reads flags and arguments in any order, as people type them; what follows "--"
+// is arguments.
+func (c *invocation) parseAny(least, most int) (args []string, err error) {
+	for rest := c.args; ; {
+		if err := c.flags.Parse(rest); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, usage(err)
+		}
+		left := c.flags.Args()
+		if n := len(rest) - len(left); n > 0 && rest[n-1] == "--" || len(left) == 0 {
+			args = append(args, left...)
+			break
+		}
+		args, rest = append(args, left[0]), left[1:]
+	}
+	switch {
+	case c.wrong != nil:
+		return nil, usage(c.wrong)
+	case len(args) > most:
+		return nil, usage(fmt.Errorf("unexpected argument %q", args[most]))
+	case len(args) < least:
+		return nil, usage(errors.New("an argument is missing; see --help"))
+	}
+	return args, nil
 }
 
 // parse reads the flags and refuses anything left over but want arguments.

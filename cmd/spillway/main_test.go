@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/dev"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("SPILLWAY_TEST_MAIN") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	storetest.Main(m)
 }
 
 // program runs the program with arguments to its end.
@@ -77,6 +78,7 @@ func TestWrongStartsAreOneLine(t *testing.T) {
 		"UnknownCommand":    {nil, []string{"serve"}, `unknown command "serve"`},
 		"UnknownFlag":       {nil, []string{"dev", "--port", "1"}, "port"},
 		"FlagNotANumber":    {nil, []string{"dev", "--nodes", "many"}, "nodes"},
+		"MetricsPortTaken":  {nil, []string{"dev", "--listen", "127.0.0.1:0", "--metrics-listen", taken.Addr().String(), data("told")}, "--metrics-listen"},
 		"TooFewNodes":       {nil, []string{"dev", "--nodes", "0"}, "--nodes"},
 		"SurplusArgument":   {nil, []string{"dev", "now"}, `"now"`},
 		"BadLogLevel":       {nil, []string{"dev", "--log-level", "loud"}, "--log-level"},

@@ -5,11 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/controlplane"
@@ -17,6 +20,7 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 	"github.com/spillway-gateway/spillway/dataplane"
 	"github.com/spillway-gateway/spillway/dev"
+	"github.com/spillway-gateway/spillway/metrics"
 	"github.com/spillway-gateway/spillway/migrations"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
@@ -28,8 +32,10 @@ const (
 
 func runControlPlane(ctx context.Context, c *invocation) error {
 	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the admin API and the token endpoint")
+	told := c.metricsListen("")
 	issuer := c.setting("issuer", "SPILLWAY_ISSUER", "spillway", "issuer of the access tokens, the same on every control plane")
 	gateway := c.setting("gateway-url", "SPILLWAY_GATEWAY_URL", "", "where callers reach the gateway, which the portal shows people; default the portal's own address")
+	principals := c.setting("aws-principals", "SPILLWAY_AWS_PRINCIPALS", "", "identities of AWS that the nodes act as (ARNs, comma-separated), told to administrators for their roles' trust policies")
 	level := c.flags.String("log-level", "info", "debug, info, warn or error")
 	if err := c.parse(0); err != nil {
 		return err
@@ -38,7 +44,9 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 	if err != nil {
 		return err
 	}
-	cfg := controlplane.Config{Issuer: *issuer, GatewayURL: *gateway, Log: log}
+	registry := metrics.New()
+	cfg := controlplane.Config{Issuer: *issuer, GatewayURL: *gateway, Metrics: registry, Log: log,
+		AWSPrincipals: strings.FieldsFunc(*principals, func(r rune) bool { return r == ',' || r == ' ' })}
 	if err := c.controlSecrets(&cfg); err != nil {
 		return err
 	}
@@ -52,7 +60,7 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 	}
 	defer server.Close()
 	log.Info("serving", "address", listener.Addr().String())
-	return serve(ctx, listener, server.Handler(), server.Run)
+	return withMetrics(ctx, log, *told, registry, func(ctx context.Context) error { return serve(ctx, listener, server.Handler(), server.Run) })
 }
 
 // key reads an installation's key from the environment, which alone may hold it.
@@ -108,8 +116,38 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, par
 	return errors.Join(err, server.Shutdown(drain))
 }
 
+// metricsListen is where Prometheus is told; empty: nowhere.
+func (c *invocation) metricsListen(otherwise string) *string {
+	return c.setting("metrics-listen", "SPILLWAY_METRICS_LISTEN", otherwise, "host:port at which Prometheus reads /metrics, for operators only; empty: nowhere")
+}
+
+// withMetrics runs part and beside it, where an address is given, the listener of its
+// metrics. Either one's end is the other's.
+func withMetrics(ctx context.Context, log *slog.Logger, address string, registry *prometheus.Registry, part func(context.Context) error) error {
+	if address == "" {
+		return part(ctx)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return usage(fmt.Errorf("--metrics-listen %s: %w", address, err))
+	}
+	log.Info("serving metrics", "address", listener.Addr().String())
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	told, stopTelling := context.WithCancel(context.WithoutCancel(ctx)) // as long as requests drain
+	ended := make(chan error, 1)
+	go func() {
+		defer stop()
+		ended <- metrics.Serve(told, listener, registry)
+	}()
+	err = part(ctx)
+	stopTelling()
+	return errors.Join(err, <-ended)
+}
+
 func runDataPlane(ctx context.Context, c *invocation) error {
 	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the callers' endpoints")
+	told := c.metricsListen("")
 	name := c.setting("node", "SPILLWAY_NODE", "", "this node's name, unique in the installation; letters, digits, '-', '_'")
 	dataDir := c.setting("data-dir", "SPILLWAY_DATA_DIR", "./var", "folder for the last good configuration")
 	private := c.setting("allow-private-upstreams", "SPILLWAY_ALLOW_PRIVATE_UPSTREAMS", "", "networks (CIDR, comma-separated) that are not public and may be reached all the same")
@@ -123,7 +161,8 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 	if err != nil {
 		return err
 	}
-	cfg := dataplane.Config{Name: *name, Dir: *dataDir, Ambient: *ambient, Log: log}
+	registry := metrics.New()
+	cfg := dataplane.Config{Name: *name, Dir: *dataDir, Ambient: *ambient, Metrics: registry, Log: log}
 	if err := c.nodeSecrets(&cfg); err != nil {
 		return err
 	}
@@ -145,7 +184,7 @@ func runDataPlane(ctx context.Context, c *invocation) error {
 		return usage(fmt.Errorf("--listen %s: %w", *listen, err))
 	}
 	log.Info("serving", "node", cfg.Name, "address", listener.Addr().String())
-	return n.Run(ctx, listener)
+	return withMetrics(ctx, log, *told, registry, func(ctx context.Context) error { return n.Run(ctx, listener) })
 }
 
 func networks(flag, list string) (out []netip.Prefix, err error) {

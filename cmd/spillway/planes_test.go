@@ -38,14 +38,15 @@ func process(t *testing.T, env []string, args ...string) *output {
 	return out
 }
 
-// address waits until the process says in its log where it serves.
-func (o *output) address(t *testing.T) string {
+// address waits until the process says in its log where it serves what ("serving",
+// "serving metrics").
+func (o *output) address(t *testing.T, what string) string {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		for line := range strings.Lines(o.String()) {
 			var entry struct{ Msg, Address string }
-			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == what {
 				return entry.Address
 			}
 		}
@@ -115,9 +116,9 @@ func TestSeparateProcesses(t *testing.T) {
 	}
 	account := variables(created)
 
-	controlLog := process(t, env, "controlplane", "--listen", "127.0.0.1:0")
-	nodeLog := process(t, env, "dataplane", "--listen", "127.0.0.1:0", "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
-	control, gateway := controlLog.address(t), nodeLog.address(t)
+	controlLog := process(t, env, "controlplane", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	nodeLog := process(t, append(env, "SPILLWAY_METRICS_LISTEN=127.0.0.1:0"), "dataplane", "--listen", "127.0.0.1:0", "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
+	control, gateway := controlLog.address(t, "serving"), nodeLog.address(t, "serving")
 	logs := func() string { return controlLog.String() + nodeLog.String() }
 	p := provider.New(provider.Config{})
 	upstream, err := p.Start("127.0.0.1:0")
@@ -162,11 +163,31 @@ func TestSeparateProcesses(t *testing.T) {
 	if answer.Model != "m" {
 		t.Errorf("got an answer of %q: %s", answer.Model, logs())
 	}
+	for what, at := range map[string]string{`spillway_control_requests_total{api="admin",status="2xx"} 2`: controlLog.address(t, "serving metrics"),
+		`spillway_requests_total{node="node-a",status="2xx",surface="chat_completions"} 1`: nodeLog.address(t, "serving metrics")} {
+		if told := scrape(t, "http://"+at+"/metrics"); !strings.Contains(told, what+"\n") {
+			t.Errorf("%s is not told: %s", what, told)
+		}
+	}
 	for _, secret := range []string{key.Key, token.AccessToken, account["client_secret"], person["password"], variables(keys)["SPILLWAY_SEAL_KEY"], variables(keys)["SPILLWAY_SIGNING_KEY"]} {
 		if strings.Contains(logs(), secret) {
 			t.Error("a log holds a secret")
 		}
 	}
+}
+
+func scrape(t *testing.T, address string) string {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", resp.StatusCode, err, body)
+	}
+	return string(body)
 }
 
 // post asks until the process answers with a success, since it has only just been

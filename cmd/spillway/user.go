@@ -41,7 +41,7 @@ func runUser(ctx context.Context, c *invocation) error {
 	if password == "" {
 		password, given = identity.NewPassword().Reveal(), false
 	}
-	u, err := identity.NewPeople(db).CreateByCommand(ctx, org, tenant.UserPatch{Email: email, Name: name, Role: (*tenant.Role)(role),
+	u, err := identity.NewPeople(identity.PeopleConfig{Store: db}).CreateByCommand(ctx, org, tenant.UserPatch{Email: email, Name: name, Role: (*tenant.Role)(role),
 		Password: tenant.Change[tenant.Secret]{Set: true, Value: new(tenant.NewSecret(password))}})
 	if err != nil {
 		return usage(err)

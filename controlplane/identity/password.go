@@ -14,18 +14,18 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
-// argonParams are what a hash costs. They are written into it, so that they can be
-// raised: an older hash is replaced when its owner signs in.
-type argonParams struct {
-	memory  uint32 // KiB
-	passes  uint32
-	threads uint8
+// PasswordCost is what one Argon2id hash costs (RFC 9106, section 3.1). It is written into
+// the hash, so that it can be raised: an older hash is replaced when its owner signs in.
+type PasswordCost struct {
+	MemoryKiB uint32 // at least 8 for each thread
+	Passes    uint32 // at least 1
+	Threads   uint8  // at least 1
 }
 
-// argonNow is what OWASP asks for at least. More memory would let a few sign-ins at a time
+// defaultCost is what OWASP asks for at least. More memory would let a few sign-ins at a time
 // fill a small control plane.
 // https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html
-var argonNow = argonParams{memory: 19 << 10, passes: 2, threads: 1}
+var defaultCost = PasswordCost{MemoryKiB: 19 << 10, Passes: 2, Threads: 1}
 
 const (
 	saltLen = 16
@@ -40,16 +40,16 @@ const (
 
 // passwords hashes and checks passwords with Argon2id.
 type passwords struct {
-	params argonParams
-	slots  chan struct{}
+	cost  PasswordCost
+	slots chan struct{}
 	// nobody is the hash of no account's password: an unknown account takes as long to
 	// refuse as a known one.
 	nobody string
 }
 
-func newPasswords(params argonParams) *passwords {
-	p := &passwords{params: params, slots: make(chan struct{}, atOnce)}
-	p.nobody = params.encode(make([]byte, saltLen), make([]byte, hashLen)) // no password gives a hash of zeros
+func newPasswords(cost PasswordCost) *passwords {
+	p := &passwords{cost: cost, slots: make(chan struct{}, atOnce)}
+	p.nobody = cost.encode(make([]byte, saltLen), make([]byte, hashLen)) // no password gives a hash of zeros
 	return p
 }
 
@@ -72,13 +72,13 @@ func (p *passwords) hash(ctx context.Context, password tenant.Secret) (string, e
 	defer free()
 	salt := make([]byte, saltLen)
 	rand.Read(salt) // never fails since Go 1.24
-	return p.params.encode(salt, p.params.key(password, salt, hashLen)), nil
+	return p.cost.encode(salt, p.cost.key(password, salt, hashLen)), nil
 }
 
 // check reports whether the password is the hash's, and whether the hash is weaker than
 // what hash makes now.
 func (p *passwords) check(ctx context.Context, encoded string, password tenant.Secret) (ok, weak bool, err error) {
-	params, salt, want, err := decodeHash(encoded)
+	cost, salt, want, err := decodeHash(encoded)
 	if err != nil {
 		return false, false, err
 	}
@@ -87,35 +87,35 @@ func (p *passwords) check(ctx context.Context, encoded string, password tenant.S
 		return false, false, err
 	}
 	defer free()
-	got := params.key(password, salt, uint32(len(want)))
-	return subtle.ConstantTimeCompare(got, want) == 1, params != p.params, nil
+	got := cost.key(password, salt, uint32(len(want)))
+	return subtle.ConstantTimeCompare(got, want) == 1, cost != p.cost, nil
 }
 
-func (a argonParams) key(password tenant.Secret, salt []byte, length uint32) []byte {
-	return argon2.IDKey([]byte(password.Reveal()), salt, a.passes, a.memory, a.threads, length)
+func (a PasswordCost) key(password tenant.Secret, salt []byte, length uint32) []byte {
+	return argon2.IDKey([]byte(password.Reveal()), salt, a.Passes, a.MemoryKiB, a.Threads, length)
 }
 
 var phc = base64.RawStdEncoding
 
 // encode writes the PHC string format.
 // https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
-func (a argonParams) encode(salt, hash []byte) string {
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, a.memory, a.passes, a.threads, phc.EncodeToString(salt), phc.EncodeToString(hash))
+func (a PasswordCost) encode(salt, hash []byte) string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, a.MemoryKiB, a.Passes, a.Threads, phc.EncodeToString(salt), phc.EncodeToString(hash))
 }
 
 var errBadHash = errors.New("a stored password hash cannot be read")
 
-func decodeHash(encoded string) (a argonParams, salt, hash []byte, err error) {
+func decodeHash(encoded string) (a PasswordCost, salt, hash []byte, err error) {
 	parts := strings.Split(encoded, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return a, nil, nil, errBadHash
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &a.memory, &a.passes, &a.threads); err != nil {
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &a.MemoryKiB, &a.Passes, &a.Threads); err != nil {
 		return a, nil, nil, errBadHash
 	}
 	salt, saltErr := phc.DecodeString(parts[4])
 	hash, hashErr := phc.DecodeString(parts[5])
-	if saltErr != nil || hashErr != nil || len(hash) < saltLen || a.memory > maxArgonMemory || a.passes < 1 || a.passes > maxArgonPasses || a.threads < 1 {
+	if saltErr != nil || hashErr != nil || len(hash) < saltLen || a.MemoryKiB > maxArgonMemory || a.Passes < 1 || a.Passes > maxArgonPasses || a.Threads < 1 {
 		return a, nil, nil, errBadHash
 	}
 	return a, salt, hash, nil

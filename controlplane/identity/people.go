@@ -38,9 +38,20 @@ type People struct {
 	networks  *limiter
 }
 
+// PeopleConfig is what signing in needs.
+type PeopleConfig struct {
+	Store *store.DB // required
+	// PasswordCost is what new hashes cost; zero: what OWASP asks for at least. Tests make it
+	// cheap, and nothing else should.
+	PasswordCost PasswordCost
+}
+
 // NewPeople returns the sign-in of people.
-func NewPeople(db *store.DB) *People {
-	return &People{store: db, passwords: newPasswords(argonNow),
+func NewPeople(cfg PeopleConfig) *People {
+	if cfg.PasswordCost == (PasswordCost{}) {
+		cfg.PasswordCost = defaultCost
+	}
+	return &People{store: cfg.Store, passwords: newPasswords(cfg.PasswordCost),
 		addresses: newLimiter(addressBurst, addressInterval), networks: newLimiter(networkBurst, networkInterval)}
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestPasswords(t *testing.T) {
 	t.Parallel()
-	p := newPasswords(argonParams{memory: 64, passes: 1, threads: 1})
+	p := newPasswords(PasswordCost{MemoryKiB: 64, Passes: 1, Threads: 1})
 	secret := tenant.NewSecret("correct horse battery")
 	first, err := p.hash(t.Context(), secret)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("%q: ok %v, weak %v, %v", text, ok, weak, err)
 		}
 	}
-	if ok, weak, err := newPasswords(argonParams{memory: 128, passes: 1, threads: 1}).check(t.Context(), first, secret); err != nil || !ok || !weak {
+	if ok, weak, err := newPasswords(PasswordCost{MemoryKiB: 128, Passes: 1, Threads: 1}).check(t.Context(), first, secret); err != nil || !ok || !weak {
 		t.Errorf("by stronger parameters: ok %v, weak %v, %v", ok, weak, err)
 	}
 	if ok, _, err := p.check(t.Context(), p.nobody, secret); err != nil || ok {
@@ -48,8 +48,17 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// TestDefaultPasswordCost: what tests make cheap is dear where nobody says.
+func TestDefaultPasswordCost(t *testing.T) {
+	t.Parallel()
+	hash, err := NewPeople(PeopleConfig{}).HashPassword(t.Context(), tenant.NewSecret("correct horse battery"))
+	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("got %.40s, %v", hash, err)
+	}
+}
+
 func FuzzDecodeHash(f *testing.F) {
-	good, err := newPasswords(argonParams{memory: 64, passes: 1, threads: 1}).hash(f.Context(), tenant.NewSecret("x"))
+	good, err := newPasswords(PasswordCost{MemoryKiB: 64, Passes: 1, Threads: 1}).hash(f.Context(), tenant.NewSecret("x"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -59,7 +68,7 @@ func FuzzDecodeHash(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, encoded string) {
 		a, _, hash, err := decodeHash(encoded)
-		if err == nil && (a.memory > maxArgonMemory || a.passes < 1 || a.passes > maxArgonPasses || a.threads < 1 || len(hash) < saltLen) {
+		if err == nil && (a.MemoryKiB > maxArgonMemory || a.Passes < 1 || a.Passes > maxArgonPasses || a.Threads < 1 || len(hash) < saltLen) {
 			t.Errorf("%q passes for a hash: %+v", encoded, a)
 		}
 	})

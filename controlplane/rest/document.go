@@ -3,9 +3,11 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
@@ -34,6 +36,9 @@ type operation struct {
 	// secret operations answer with a secret, which is shown once and kept nowhere.
 	secret bool
 }
+
+// theDocument is read once: it is part of the program, and nothing changes it.
+var theDocument = sync.OnceValues(loadDocument)
 
 func loadDocument() (*document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(openapi.Document)
@@ -75,11 +80,24 @@ func echoRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
+// pathParam is a part of the path as it is meant. The router leaves the escapes of a path
+// that could be written otherwise.
+func pathParam(c echo.Context, name string) string {
+	value := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return value
+	}
+	if meant, err := url.PathUnescape(value); err == nil {
+		return meant
+	}
+	return value
+}
+
 // checkParams refuses a parameter that the generated code could not read, in our
 // own words.
 func (op operation) checkParams(c echo.Context) error {
 	for _, p := range op.params {
-		value := c.Param(p.Name)
+		value := pathParam(c, p.Name)
 		if p.In == openapi3.ParameterInQuery {
 			value = c.QueryParam(p.Name)
 			if p.Required && value == "" {
@@ -102,6 +120,8 @@ func (op operation) checkParams(c echo.Context) error {
 			if value != "true" && value != "false" {
 				return tenant.Invalid(p.Name, "%s: invalid value, expected true or false", p.Name)
 			}
+		case p.In != openapi3.ParameterInHeader && !storableText(value):
+			return tenant.Invalid(p.Name, "%s: invalid text: not UTF-8, or with the character U+0000", p.Name)
 		}
 	}
 	return nil

@@ -64,6 +64,9 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	a, _, provider := explained(t)
 	at := func(position int, more fields) fields { return with(fields{"position": position}, more) }
+	for i, model := range []string{"gpt-5", "gpt-4"} {
+		a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "vectors", "upstream_model": model, "priority": i, "embeddings_failover": "any_model"}).want(t, 200)
+	}
 	for name, c := range map[string]struct {
 		question fields
 		want     []string
@@ -106,6 +109,8 @@ func TestExplain(t *testing.T) {
 		"Embeddings": {fields{"endpoint": "embeddings"}, []string{"1 gpt-5 tried ok->served", "2 gpt-4 not_reached", "served 200 by 1 origin <nil>"}},
 		"EmbeddingsElsewhere": {fields{"endpoint": "embeddings", "answers": []any{at(1, fields{"status": 404})}},
 			[]string{"1 gpt-5 tried model_not_found->next_target", "2 gpt-4 skipped different_embedding_model", "failed 404 by <nil> origin provider all_targets_failed"}},
+		"EmbeddingsOfAnyModel": {fields{"model": "vectors", "endpoint": "embeddings", "answers": []any{at(1, fields{"status": 404})}},
+			[]string{"1 gpt-5 tried model_not_found->next_target", "2 gpt-4 tried ok->served", "served 200 by 2 origin <nil>"}},
 		"Body": {fields{"endpoint": "messages", "body": fields{"max_tokens": 5, "messages": []any{fields{"role": "user", "content": "hi"}}}},
 			[]string{"1 gpt-5 tried ok->served", "2 gpt-4 not_reached", "served 200 by 1 origin <nil>"}},
 		"BodyThatDoesNotCross": {fields{"endpoint": "messages", "body": fields{"max_tokens": 5, "messages": []any{fields{"role": "user", "content": "hi"}}, "mcp_servers": []any{fields{"url": "https://x", "type": "url", "name": "x"}}}},

@@ -113,8 +113,11 @@ func (p jsonParser) array(depth int) (any, error) {
 
 // storable refuses the one character that Postgres text cannot hold.
 func storable(text string) error {
-	if strings.ContainsRune(text, 0) {
+	if !storableText(text) {
 		return badJSON("a string contains the character U+0000")
 	}
 	return nil
 }
+
+// storableText reports whether Postgres can hold the text, or even look for it.
+func storableText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }

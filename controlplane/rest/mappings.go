@@ -3,12 +3,15 @@ package rest
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 func (s *server) ListModelMappings(ctx context.Context, r admin.ListModelMappingsRequestObject) (admin.ListModelMappingsResponseObject, error) {
-	list, err := s.store.Mappings().List(ctx, principal(ctx))
+	list, err := s.store.Mappings().List(ctx, principal(ctx), store.Page[uuid.UUID]{After: r.Params.After, Limit: r.Params.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +27,8 @@ func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMapp
 	m, err := s.store.Mappings().Create(ctx, principal(ctx), b.ProviderId, tenant.MappingPatch{
 		Alias: &b.ModelAlias, UpstreamModel: &b.UpstreamModel, Enabled: b.Enabled, Priority: b.Priority,
 		RetryOn429Count: b.RetryOn429Count, RetryOn429MaxWaitSecs: b.RetryOn429MaxWaitSecs, BareAlias: b.BareAlias,
-		Source: (*string)(b.Source), ChangeNote: b.ChangeNote,
+		EmbeddingsFailover: (*string)(b.EmbeddingsFailover),
+		Source:             (*string)(b.Source), ChangeNote: b.ChangeNote,
 		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(b.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(b.StreamIdleTimeoutSecs)},
 		Cooldown: tenant.CooldownPatch{FailureThreshold: b.CooldownFailureThreshold, WindowSecs: b.CooldownWindowSecs,
 			FirstSecs: b.CooldownFirstSecs, MaxSecs: b.CooldownMaxSecs, RateLimitedSecs: b.CooldownRateLimitedSecs, OverloadedSecs: b.CooldownOverloadedSecs},
@@ -48,7 +52,8 @@ func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMapp
 	m, err := s.store.Mappings().Update(ctx, principal(ctx), r.Id, tenant.MappingPatch{
 		Alias: b.ModelAlias, UpstreamModel: b.UpstreamModel, Enabled: b.Enabled, Priority: b.Priority,
 		RetryOn429Count: b.RetryOn429Count, RetryOn429MaxWaitSecs: b.RetryOn429MaxWaitSecs, BareAlias: b.BareAlias,
-		Source: (*string)(b.Source), ChangeNote: b.ChangeNote,
+		EmbeddingsFailover: (*string)(b.EmbeddingsFailover),
+		Source:             (*string)(b.Source), ChangeNote: b.ChangeNote,
 		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeOf(b.RequestTimeoutSecs), StreamIdleSecs: changeOf(b.StreamIdleTimeoutSecs)},
 		Cooldown: tenant.CooldownPatch{FailureThreshold: b.CooldownFailureThreshold, WindowSecs: b.CooldownWindowSecs,
 			FirstSecs: b.CooldownFirstSecs, MaxSecs: b.CooldownMaxSecs, RateLimitedSecs: b.CooldownRateLimitedSecs, OverloadedSecs: b.CooldownOverloadedSecs},
@@ -95,7 +100,8 @@ func showMapping(m tenant.Mapping) admin.ModelMapping {
 		Id: m.ID, OrgId: m.OrganizationID, ProviderId: m.ProviderID, ProviderName: m.Around.ProviderName,
 		ProviderAuthType: admin.AuthType(m.Around.ProviderAuthType), ModelAlias: m.Alias, UpstreamModel: m.UpstreamModel,
 		Enabled: m.Enabled, Priority: m.Priority, RetryOn429Count: m.RetryOn429Count, RetryOn429MaxWaitSecs: m.RetryOn429MaxWaitSecs,
-		EffectiveBehavior: m.EffectiveBehavior(), CooldownFailureThreshold: m.Cooldown.FailureThreshold, CooldownWindowSecs: m.Cooldown.WindowSecs,
+		EmbeddingsFailover: admin.EmbeddingsFailover(m.EmbeddingsFailover),
+		EffectiveBehavior:  m.EffectiveBehavior(), CooldownFailureThreshold: m.Cooldown.FailureThreshold, CooldownWindowSecs: m.Cooldown.WindowSecs,
 		CooldownFirstSecs: m.Cooldown.FirstSecs, CooldownMaxSecs: m.Cooldown.MaxSecs,
 		CooldownRateLimitedSecs: m.Cooldown.RateLimitedSecs, CooldownOverloadedSecs: m.Cooldown.OverloadedSecs,
 		BareAlias: m.BareAlias, RequestTimeoutSecs: requestSecs, StreamIdleTimeoutSecs: streamIdleSecs,

@@ -32,6 +32,7 @@ func TestMappingDefaults(t *testing.T) {
 			"org_id": a.org.String(), "provider_id": provider, "provider_name": "OpenAI", "provider_auth_type": "bearer_api_key",
 			"model_alias": c.alias, "upstream_model": c.model, "enabled": true, "priority": 0.0,
 			"retry_on_429_count": 0.0, "retry_on_429_max_wait_secs": 0.0, "request_timeout_secs": 120.0, "stream_idle_timeout_secs": 180.0,
+			"embeddings_failover": "same_model",
 		}, c.want)
 		want = with(want, defaultCooldown)
 		want["effective_behavior"] = "On a rate limit, fails over at once."
@@ -79,6 +80,7 @@ func TestMappingRefusals(t *testing.T) {
 		{fields{"model_alias": ""}, "model_alias must not be blank"},
 		{fields{"upstream_model": "  "}, "upstream_model must not be blank"},
 		{fields{"source": "elsewhere"}, "source must be 'catalog' or 'custom'"},
+		{fields{"embeddings_failover": ""}, "embeddings_failover must be 'same_model' or 'any_model'"},
 		{fields{"cooldown_secs": 5}, "unknown field `cooldown_secs`"},
 		{fields{"cooldown_failure_threshold": 10001}, "cooldown_failure_threshold must be between 0 and 10000"},
 		{fields{"cooldown_window_secs": 0}, "cooldown_window_secs must be between 1 and 3600"},
@@ -170,14 +172,14 @@ func TestMappingFold(t *testing.T) {
 	a := setup(t)
 	enable := fields{"provider_id": a.provider(t, "P"), "model_alias": "gpt-5", "upstream_model": "gpt-5"}
 	first := a.call(t, "POST", mappingsPath, with(enable, fields{"enabled": false, "priority": 7, "retry_on_429_count": 2,
-		"retry_on_429_max_wait_secs": 9, "bare_alias": true, "source": "custom", "change_note": "note",
+		"retry_on_429_max_wait_secs": 9, "bare_alias": true, "source": "custom", "change_note": "note", "embeddings_failover": "any_model",
 		"request_timeout_secs": 33, "stream_idle_timeout_secs": 44})).want(t, 200)
 	again := a.call(t, "POST", mappingsPath, enable).want(t, 200)
 	if first.id(t) != again.id(t) {
 		t.Fatalf("got another row %s, want %s", again.id(t), first.id(t))
 	}
 	want := fields{"enabled": true, "priority": 0.0, "retry_on_429_count": 0.0, "retry_on_429_max_wait_secs": 0.0, "bare_alias": false,
-		"source": "catalog", "last_change_note": nil, "request_timeout_secs": 33.0, "stream_idle_timeout_secs": 44.0}
+		"source": "catalog", "embeddings_failover": "same_model", "last_change_note": nil, "request_timeout_secs": 33.0, "stream_idle_timeout_secs": 44.0}
 	for name, value := range want {
 		if got := again.field(t, name); got != value {
 			t.Errorf("%s: got %v, want %v", name, got, value)
@@ -190,6 +192,37 @@ func TestMappingFold(t *testing.T) {
 	if got := a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t); len(got) != 1 {
 		t.Errorf("got %d rows, want 1", len(got))
 	}
+}
+
+// What a target says of embeddings is stored and shown alike everywhere, and stays until it is changed.
+func TestMappingEmbeddingsFailover(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	made := a.call(t, "POST", mappingsPath, fields{"provider_id": a.provider(t, "P", "m"), "model_alias": "vectors", "upstream_model": "m",
+		"embeddings_failover": "any_model"}).want(t, 200)
+	path := mappingsPath + "/" + made.id(t)
+	check := func(when, want string) {
+		t.Helper()
+		read := a.call(t, "GET", path, nil).want(t, 200)
+		if got := read.field(t, "embeddings_failover"); got != want {
+			t.Errorf("%s: got %v, want %s", when, got, want)
+		}
+		for _, listed := range a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t) {
+			if listed["id"] == made.id(t) {
+				if diff := cmp.Diff(read.object(t), listed); diff != "" {
+					t.Errorf("%s: the listing is not the read:\n%s", when, diff)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(string(made.body), string(a.call(t, "GET", path, nil).want(t, 200).body)); diff != "" {
+		t.Errorf("the read is not the answer:\n%s", diff)
+	}
+	check("created", "any_model")
+	a.call(t, "PUT", path, fields{"priority": 4}).want(t, 200)
+	check("after another field's change", "any_model")
+	a.call(t, "PUT", path, fields{"embeddings_failover": "same_model"}).want(t, 200)
+	check("after a change", "same_model")
 }
 
 func TestMappingTimeouts(t *testing.T) {

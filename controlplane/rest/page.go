@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -13,9 +14,9 @@ import (
 const maxPageLen = 1000
 
 // pageOf cuts a listing, which is in the order of its ids, and returns the Link
-// header of the next page, or nil on the last. It is cut here and not in the
-// database: an organization's configuration is small, and is read whole anyway
-// where no limit is given.
+// header of the next page, or nil on the last. Only routes and mappings, of which there
+// are thousands, are cut in the database as well (store.Page): the rest of an
+// organization's configuration is small.
 func pageOf[T any](list []T, id func(T) uuid.UUID, limit *int, after *uuid.UUID, path string) ([]T, *string, error) {
 	if after != nil {
 		for len(list) > 0 && !isAfter(id(list[0]), *after) {
@@ -25,7 +26,7 @@ func pageOf[T any](list []T, id func(T) uuid.UUID, limit *int, after *uuid.UUID,
 	return pageBy(list, func(item T) string { return id(item).String() }, limit, path)
 }
 
-// pageBy is the first page of a listing that is in the order of its keys.
+// pageBy is the first page of a listing; path may have a query of its own.
 func pageBy[T any](list []T, key func(T) string, limit *int, path string) ([]T, *string, error) {
 	if limit == nil {
 		return list, nil, nil
@@ -38,7 +39,11 @@ func pageBy[T any](list []T, key func(T) string, limit *int, path string) ([]T, 
 	}
 	list = list[:*limit]
 	query := url.Values{"limit": {strconv.Itoa(*limit)}, "after": {key(list[*limit-1])}}
-	return list, new("<" + path + "?" + query.Encode() + `>; rel="next"`), nil
+	mark := "?"
+	if strings.Contains(path, "?") {
+		mark = "&"
+	}
+	return list, new("<" + path + mark + query.Encode() + `>; rel="next"`), nil
 }
 
 // isAfter orders ids as Postgres does.
@@ -52,4 +57,5 @@ func connectionID(c tenant.Connection) uuid.UUID { return c.ID }
 func groupID(g tenant.Group) uuid.UUID           { return g.ID }
 func sessionID(s tenant.Session) uuid.UUID       { return s.ID }
 
+func ruleID(r tenant.RoutingRule) uuid.UUID      { return r.ID }
 func priceEntryID(e tenant.PriceEntry) uuid.UUID { return e.ID }

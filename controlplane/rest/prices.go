@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"net/url"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
@@ -44,7 +46,22 @@ func (s *server) ListModelPricingHistory(ctx context.Context, r admin.ListModelP
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListModelPricingHistory200JSONResponse(mapAll(list, showPrice)), nil
+	if after := r.Params.After; after != nil { // the newest come first, so that no order of ids tells what is after it
+		i := slices.IndexFunc(list, func(v tenant.PriceVersion) bool { return v.ID == *after })
+		if i < 0 {
+			return nil, tenant.Invalid("after", "after: the rule has no version %s", *after)
+		}
+		list = list[i+1:]
+	}
+	query := url.Values{"model_pattern": {rule.Pattern}}
+	if r.Params.ModelProvider != nil {
+		query.Set("model_provider", rule.Provider)
+	}
+	list, next, err := pageBy(list, func(v tenant.PriceVersion) string { return v.ID.String() }, r.Params.Limit, pathPrefix+"model-pricing/history?"+query.Encode())
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListModelPricingHistory200JSONResponse{Body: mapAll(list, showPrice), Headers: admin.ListModelPricingHistory200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) CreateModelPricing(ctx context.Context, r admin.CreateModelPricingRequestObject) (admin.CreateModelPricingResponseObject, error) {

@@ -23,7 +23,14 @@ func (s *server) ListProviders(ctx context.Context, r admin.ListProvidersRequest
 }
 
 func (s *server) CreateProvider(ctx context.Context, r admin.CreateProviderRequestObject) (admin.CreateProviderResponseObject, error) {
-	b := r.Body
+	p, err := s.store.Providers().Create(ctx, principal(ctx), newProvider(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return admin.CreateProvider200JSONResponse{Body: showProvider(p), Headers: admin.CreateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
+}
+
+func newProvider(b *admin.ProviderCreate) tenant.ProviderCreate {
 	in := tenant.ProviderCreate{
 		Family: string(b.ModelProvider),
 		ProviderPatch: tenant.ProviderPatch{
@@ -38,11 +45,7 @@ func (s *server) CreateProvider(ctx context.Context, r admin.CreateProviderReque
 	if b.Models != nil {
 		in.Models = *b.Models
 	}
-	p, err := s.store.Providers().Create(ctx, principal(ctx), in)
-	if err != nil {
-		return nil, err
-	}
-	return admin.CreateProvider200JSONResponse{Body: showProvider(p), Headers: admin.CreateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
+	return in
 }
 
 func (s *server) GetProvider(ctx context.Context, r admin.GetProviderRequestObject) (admin.GetProviderResponseObject, error) {

@@ -42,7 +42,10 @@ type Config struct {
 	Portal   fs.FS            // the built portal; nil: a page that says so
 	// GatewayURL is where callers reach the gateway, for people to read; "": not known.
 	GatewayURL string
-	Log        *slog.Logger // nil: no log
+	// AWSPrincipals are the identities of AWS that nodes act as, which customers' roles have
+	// to trust; none: customers are not told.
+	AWSPrincipals []string
+	Log           *slog.Logger // nil: no log
 }
 
 // server implements the operations of the document.
@@ -55,6 +58,8 @@ type server struct {
 	doc      *document
 	gateway  string // its URL
 	streams  streams
+
+	awsPrincipals []string
 }
 
 var _ admin.StrictServerInterface = (*server)(nil)
@@ -68,12 +73,12 @@ func New(cfg Config) (http.Handler, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	doc, err := loadDocument()
+	doc, err := theDocument()
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
 	cfg.Store.JudgeWith(store.Judge{Compile: compilable, Serves: serves})
-	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, gateway: cfg.GatewayURL, streams: streams{open: map[uuid.UUID]int{}}}
+	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, gateway: cfg.GatewayURL, streams: streams{open: map[uuid.UUID]int{}}, awsPrincipals: cfg.AWSPrincipals}
 	if s.fleet == nil {
 		s.fleet = nobody{}
 	}
@@ -83,6 +88,9 @@ func New(cfg Config) (http.Handler, error) {
 	e.Binder = binder{doc}
 	e.Use(s.observe, s.recoverPanic, harden, s.authenticate, s.once, s.readForm)
 	admin.RegisterHandlers(e, admin.NewStrictHandler(s, []admin.StrictMiddlewareFunc{readTokenRequest, withEcho}))
+	if err := serveDocs(e); err != nil {
+		return nil, fmt.Errorf("rest: %w", err)
+	}
 	pages := newPortal(cfg.Portal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if forPrograms(r.URL.Path) {

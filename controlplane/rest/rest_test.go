@@ -41,6 +41,9 @@ const (
 	userPath         = "/api/llm-gateway/user/"
 )
 
+// cheapPasswords lets tests sign in by the hundred.
+var cheapPasswords = identity.PasswordCost{MemoryKiB: 128, Passes: 1, Threads: 1}
+
 // api is a running admin API and a caller of it.
 type api struct {
 	db  *storetest.Database
@@ -86,7 +89,8 @@ func setupFleet(t *testing.T, db *storetest.Database, nodes rest.Fleet) *api {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: identity.NewPeople(a.db.Store), Fleet: nodes, Log: log})
+	people := identity.NewPeople(identity.PeopleConfig{Store: a.db.Store, PasswordCost: cheapPasswords})
+	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: people, Fleet: nodes, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,10 +265,34 @@ func (a answer) id(t *testing.T) string {
 	return a.field(t, "id").(string)
 }
 
-var spec = sync.OnceValue(func() routers.Router {
+// theDocument is the document, which tests only read.
+var theDocument = sync.OnceValue(readDocument)
+
+func readDocument() *openapi3.T {
 	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
 	if err != nil {
 		panic(err)
+	}
+	return doc
+}
+
+// spec is the document as answers are held against it: an object has the properties that
+// the document names and no others, and an id is a UUID.
+var spec = sync.OnceValue(func() routers.Router {
+	openapi3.DefineStringFormatValidator("uuid", openapi3.NewCallbackValidator(uuid.Validate))
+	doc := readDocument()
+	seen := map[*openapi3.Schema]bool{}
+	for _, schema := range doc.Components.Schemas {
+		closeObjects(schema, seen)
+	}
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			for _, response := range op.Responses.Map() {
+				for _, media := range response.Value.Content {
+					closeObjects(media.Schema, seen)
+				}
+			}
+		}
 	}
 	router, err := gorillamux.NewRouter(doc)
 	if err != nil {
@@ -272,6 +300,29 @@ var spec = sync.OnceValue(func() routers.Router {
 	}
 	return router
 })
+
+func closeObjects(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) {
+	if ref == nil || seen[ref.Value] {
+		return
+	}
+	schema := ref.Value
+	seen[schema] = true
+	if open := &schema.AdditionalProperties; len(schema.Properties) > 0 && open.Has == nil && open.Schema == nil {
+		open.Has = new(bool)
+	}
+	for _, property := range schema.Properties {
+		closeObjects(property, seen)
+	}
+	for _, part := range schema.AllOf {
+		closeObjects(part, seen)
+	}
+	closeObjects(schema.Items, seen)
+	closeObjects(schema.AdditionalProperties.Schema, seen)
+}
+
+// documentedHeaders are those that callers go by: an answer has none that the document
+// does not name.
+var documentedHeaders = []string{"ETag", "Link", "Location", "Retry-After", "Set-Cookie"}
 
 // matchesDocument holds every answer of every test against the document.
 func matchesDocument(t *testing.T, req *http.Request, res *http.Response, body []byte) {
@@ -289,6 +340,13 @@ func matchesDocument(t *testing.T, req *http.Request, res *http.Response, body [
 	})
 	if err != nil {
 		t.Errorf("%s %s: the answer does not match the document: %v\n%s", req.Method, req.URL.Path, err, body)
+		return
+	}
+	described := route.Operation.Responses.Status(res.StatusCode).Value
+	for _, name := range documentedHeaders {
+		if res.Header.Get(name) != "" && described.Headers[name] == nil {
+			t.Errorf("%s %s: the document does not say that %d has the header %s", req.Method, req.URL.Path, res.StatusCode, name)
+		}
 	}
 }
 

@@ -4,18 +4,14 @@ import (
 	"context"
 
 	"github.com/spillway-gateway/spillway/api/admin"
+	"github.com/spillway-gateway/spillway/controlplane/store"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 func (s *server) ListRoutes(ctx context.Context, r admin.ListRoutesRequestObject) (admin.ListRoutesResponseObject, error) {
-	list, err := s.store.Routes().List(ctx, principal(ctx))
+	list, err := s.store.Routes().List(ctx, principal(ctx), store.Page[string]{After: r.Params.After, Limit: r.Params.Limit})
 	if err != nil {
 		return nil, err
-	}
-	if after := r.Params.After; after != nil {
-		for len(list) > 0 && list[0].Alias <= *after {
-			list = list[1:]
-		}
 	}
 	list, next, err := pageBy(list, func(r tenant.Route) string { return r.Alias }, r.Params.Limit, pathPrefix+"routes")
 	if err != nil {
@@ -31,13 +27,14 @@ func (s *server) CreateRoute(ctx context.Context, r admin.CreateRouteRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateRoute200JSONResponse(s.showRoute(ctx, route)), nil
+	return admin.CreateRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.CreateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func routeTarget(t admin.RouteTarget) tenant.RouteTarget {
 	return tenant.RouteTarget{ProviderID: t.ProviderId, MappingPatch: tenant.MappingPatch{
 		UpstreamModel: &t.UpstreamModel, Enabled: t.Enabled, RetryOn429Count: t.RetryOn429Count, RetryOn429MaxWaitSecs: t.RetryOn429MaxWaitSecs,
-		Timeouts: tenant.TimeoutsPatch{RequestSecs: changeIfSet(t.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(t.StreamIdleTimeoutSecs)},
+		EmbeddingsFailover: (*string)(t.EmbeddingsFailover),
+		Timeouts:           tenant.TimeoutsPatch{RequestSecs: changeIfSet(t.RequestTimeoutSecs), StreamIdleSecs: changeIfSet(t.StreamIdleTimeoutSecs)},
 		Cooldown: tenant.CooldownPatch{FailureThreshold: t.CooldownFailureThreshold, WindowSecs: t.CooldownWindowSecs, FirstSecs: t.CooldownFirstSecs,
 			MaxSecs: t.CooldownMaxSecs, RateLimitedSecs: t.CooldownRateLimitedSecs, OverloadedSecs: t.CooldownOverloadedSecs},
 	}}
@@ -48,7 +45,7 @@ func (s *server) GetRoute(ctx context.Context, r admin.GetRouteRequestObject) (a
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetRoute200JSONResponse(s.showRoute(ctx, route)), nil
+	return admin.GetRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.GetRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObject) (admin.RenameRouteResponseObject, error) {
@@ -56,12 +53,12 @@ func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObje
 	if err != nil {
 		return nil, err
 	}
-	out := admin.RenameRoute200JSONResponse{Route: s.showRoute(ctx, route)}
+	out := admin.RouteRenamed{Route: s.showRoute(ctx, route)}
 	out.Moved.Targets, out.Moved.KeptEnablements = moved.Targets, moved.Kept
 	out.Moved.ModelRouteGroups, out.Moved.ModelAccessPolicies = mapAll(moved.Groups, showNamed), mapAll(moved.Policies, showNamed)
 	out.Moved.RateLimits, out.Moved.Budgets = mapAll(moved.RateLimits, showNamed), mapAll(moved.Budgets, showNamed)
 	out.Moved.RoutingPolicies = mapAll(moved.RoutingPolicies, showNamed)
-	return out, nil
+	return admin.RenameRoute200JSONResponse{Body: out, Headers: admin.RenameRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) DuplicateRoute(ctx context.Context, r admin.DuplicateRouteRequestObject) (admin.DuplicateRouteResponseObject, error) {
@@ -69,7 +66,7 @@ func (s *server) DuplicateRoute(ctx context.Context, r admin.DuplicateRouteReque
 	if err != nil {
 		return nil, err
 	}
-	return admin.DuplicateRoute200JSONResponse(s.showRoute(ctx, route)), nil
+	return admin.DuplicateRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.DuplicateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) DeleteRoute(ctx context.Context, r admin.DeleteRouteRequestObject) (admin.DeleteRouteResponseObject, error) {

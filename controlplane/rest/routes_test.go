@@ -3,6 +3,7 @@ package rest_test
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,7 +57,8 @@ func TestRouteCreate(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
 	first, second := twoProviders(t, a)
-	tuned := with(onProvider(second, "n"), fields{"retry_on_429_count": 2, "request_timeout_secs": 7, "cooldown_failure_threshold": 3, "enabled": false})
+	tuned := with(onProvider(second, "n"), fields{"retry_on_429_count": 2, "request_timeout_secs": 7, "cooldown_failure_threshold": 3, "enabled": false,
+		"embeddings_failover": "any_model"})
 	made := a.call(t, "POST", routesPath, with(routeTo("team/smart: 100%", onProvider(first, "m"), tuned), fields{"change_note": "why"})).want(t, 200)
 	if got := routeText(made.object(t)); got != "team/smart: 100%: A/m B/n" {
 		t.Errorf("got %s", got)
@@ -66,7 +68,8 @@ func TestRouteCreate(t *testing.T) {
 	}
 	target := made.field(t, "targets").([]any)[1].(map[string]any)
 	stored := fields{"retry_on_429_count": 2.0, "request_timeout_secs": 7.0, "cooldown_failure_threshold": 3.0, "enabled": false, "priority": 1.0,
-		"bare_alias": true, "source": "custom", "last_change_note": "why"}
+		"embeddings_failover": "any_model",
+		"bare_alias":          true, "source": "custom", "last_change_note": "why"}
 	for name, want := range stored {
 		if diff := cmp.Diff(want, target[name]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -279,4 +282,105 @@ func TestRoutesByTheirMappings(t *testing.T) {
 	if diff := cmp.Diff([]any{"m", "later"}, a.members(t, group)); diff != "" {
 		t.Errorf("an enablement is no route (-want +got):\n%s", diff)
 	}
+}
+
+// TestRouteConditions: two administrators change one route, each in every way there is; the
+// second is told.
+func TestRouteConditions(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	first, second := twoProviders(t, a)
+	const path = routesPath + "/smart"
+	made := a.call(t, "POST", routesPath, routeTo("smart", onProvider(first, "m"), onProvider(second, "m"))).want(t, 200)
+	etag := func() string { return a.call(t, "GET", path, nil).want(t, 200).header.Get("ETag") }
+	if got := made.header.Get("ETag"); got != etag() {
+		t.Errorf("ETag %s made, %s read", got, etag())
+	}
+	target := func(i int) string {
+		return a.call(t, "GET", path, nil).field(t, "targets").([]any)[i].(map[string]any)["id"].(string)
+	}
+	added := ""
+	third := a.provider(t, "C", "m")
+	for _, step := range []struct {
+		name   string
+		change func() answer
+	}{
+		{"Added", func() answer {
+			r := a.call(t, "POST", mappingsPath, fields{"provider_id": second, "model_alias": "smart", "upstream_model": "n", "priority": 9})
+			added = r.id(t)
+			return r
+		}},
+		{"Changed", func() answer { return a.call(t, "PUT", mappingsPath+"/"+target(0), fields{"retry_on_429_count": 1}) }},
+		{"RemovedOlder", func() answer { return a.call(t, "DELETE", mappingsPath+"/"+target(1), nil) }},
+		{"RemovedNewest", func() answer { return a.call(t, "DELETE", mappingsPath+"/"+added, nil) }},
+		{"MovedIn", func() answer {
+			other := a.call(t, "POST", mappingsPath, fields{"provider_id": second, "model_alias": "other", "upstream_model": "m"}).id(t)
+			return a.call(t, "PUT", mappingsPath+"/"+other, fields{"model_alias": "smart"})
+		}},
+		{"Of another provider", func() answer {
+			return a.call(t, "POST", mappingsPath, fields{"provider_id": third, "model_alias": "smart", "upstream_model": "m"})
+		}},
+		{"ProviderGone", func() answer { return a.call(t, "DELETE", providersPath+"/"+third, nil) }},
+	} {
+		before := etag()
+		step.change().want(t, 200)
+		if after := etag(); after == before {
+			t.Errorf("%s: the ETag is %s still", step.name, after)
+		}
+	}
+	stale, now := `"1.1"`, etag()
+	order := fmt.Sprintf(`{"entries":[{"id":%q,"priority":1},{"id":%q,"priority":0}]}`, target(0), target(1))
+	calls := []struct{ method, path, body string }{
+		{"PUT", mappingsPath + "/reorder", order}, {"POST", path + "/duplicate", `{"model_alias":"copy"}`},
+		{"PUT", path + "/rename", `{"model_alias":"smarter"}`}, {"DELETE", routesPath + "/smarter", ""},
+	}
+	for _, c := range calls[:3] {
+		a.with(t, "If-Match", stale, c.method, c.path, c.body).wantError(t, 412, "conflict_error", "the resource was changed since you read it: read it again")
+	}
+	a.with(t, "If-Match", stale, "DELETE", path, "").want(t, 412)
+	if etag() != now {
+		t.Error("a stale call changed the route")
+	}
+	a.with(t, "If-Match", now, "PUT", mappingsPath+"/reorder", order).want(t, 200)
+	a.with(t, "If-Match", now, "PUT", mappingsPath+"/reorder", order).want(t, 412)
+	now = etag()
+	copied := a.with(t, "If-Match", now, "POST", path+"/duplicate", `{"model_alias":"copy"}`).want(t, 200)
+	if got := a.call(t, "GET", routesPath+"/copy", nil).header.Get("ETag"); got != copied.header.Get("ETag") || etag() != now {
+		t.Errorf("the copy has %s, was answered as %s; the route has %s, had %s", got, copied.header.Get("ETag"), etag(), now)
+	}
+	renamed := a.with(t, "If-Match", now, "PUT", path+"/rename", `{"model_alias":"smarter"}`).want(t, 200).header.Get("ETag")
+	a.with(t, "If-Match", renamed, "DELETE", routesPath+"/smarter", "").want(t, 200)
+}
+
+// TestReorderIfMatch: an ETag is one route's.
+func TestReorderIfMatch(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	first, second := twoProviders(t, a)
+	ids := map[string]string{}
+	for _, alias := range []string{"x", "y"} {
+		r := a.call(t, "POST", routesPath, routeTo(alias, onProvider(first, "m"), onProvider(second, "m"))).want(t, 200)
+		ids[alias] = r.field(t, "targets").([]any)[0].(map[string]any)["id"].(string)
+	}
+	for _, m := range a.call(t, "GET", mappingsPath, nil).list(t) {
+		if m["model_alias"] == "n" {
+			ids["enablement"] = m["id"].(string)
+		}
+	}
+	entries := func(list ...string) string {
+		var parts []string
+		for i, id := range list {
+			parts = append(parts, fmt.Sprintf(`{"id":%q,"priority":%d}`, id, i))
+		}
+		return `{"entries":[` + strings.Join(parts, ",") + `]}`
+	}
+	const message = "If-Match needs entries that are all of one route"
+	for _, body := range []string{entries(ids["x"], ids["y"]), entries(ids["enablement"]), entries()} {
+		a.with(t, "If-Match", "*", "PUT", mappingsPath+"/reorder", body).wantError(t, 400, "invalid_request_error", message)
+		a.call(t, "PUT", mappingsPath+"/reorder", body).want(t, 200)
+	}
+	stranger := uuid.NewString()
+	a.with(t, "If-Match", "*", "PUT", mappingsPath+"/reorder", entries(ids["x"], stranger)).
+		wantError(t, 404, "not_found_error", "model mapping {id: "+stranger+"} not found")
+	a.with(t, "If-Match", "*", "PUT", mappingsPath+"/reorder", entries(stranger)).want(t, 404)
 }

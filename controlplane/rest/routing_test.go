@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
@@ -126,8 +127,39 @@ func TestRoutingPolicyRefusals(t *testing.T) {
 	a.call(t, "PUT", policiesPath+"/"+other, fields{"model_alias": "Auto"}).wantError(t, 409, "conflict_error", taken)
 	a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "Fast", "upstream_model": "m", "enabled": false}).want(t, 200)
 	const isRoute = "'fast' is a route already: a routing policy needs a name of its own"
-	a.call(t, "POST", policiesPath, routingPolicy("fast")).wantError(t, 400, "invalid_request_error", isRoute)
-	a.call(t, "PUT", policiesPath+"/"+other, fields{"model_alias": "fast"}).wantError(t, 400, "invalid_request_error", isRoute)
+	a.call(t, "POST", policiesPath, routingPolicy("fast")).wantError(t, 409, "conflict_error", isRoute)
+	a.call(t, "PUT", policiesPath+"/"+other, fields{"model_alias": "fast"}).wantError(t, 409, "conflict_error", isRoute)
+}
+
+// A name is a route's or a routing policy's: whichever way a mapping comes by a policy's
+// name, it is refused. Without its plain name a model may be called as it is.
+func TestRouteNamedLikeARoutingPolicy(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	provider := a.routes(t)
+	a.policy(t, "Auto")
+	const taken = "'auto' is a routing policy already: a route needs a name of its own"
+	mapping := a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "fast", "upstream_model": "m"}).want(t, 200).id(t)
+	enablement := fields{"provider_id": provider, "model_alias": "auto", "upstream_model": "auto"}
+	for _, r := range []answer{
+		a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "auto", "upstream_model": "m"}),
+		a.call(t, "POST", mappingsPath, with(enablement, fields{"bare_alias": true})),
+		a.call(t, "PUT", mappingsPath+"/"+mapping, fields{"model_alias": "auto"}),
+		a.call(t, "POST", routesPath, routeTo("auto", onProvider(provider, "m"))),
+		a.call(t, "PUT", routesPath+"/fast/rename", fields{"model_alias": "auto"}),
+		a.call(t, "POST", routesPath+"/fast/duplicate", fields{"model_alias": "auto"}),
+	} {
+		r.wantError(t, 409, "conflict_error", taken)
+	}
+	id := a.call(t, "POST", mappingsPath, enablement).want(t, 200).id(t)
+	a.call(t, "PUT", mappingsPath+"/"+id, fields{"bare_alias": true}).wantError(t, 409, "conflict_error", taken)
+	a.call(t, "POST", mappingsPath, with(enablement, fields{"bare_alias": true})).wantError(t, 409, "conflict_error", taken) // which folds into it
+	a.call(t, "POST", providersPath, with(openAI("Models"), fields{"models": []any{"auto"}})).want(t, 200)
+	// What has the name from before can be changed all the same.
+	if _, err := storetest.Connect(t, a.db.SuperuserURL).Exec(t.Context(), `UPDATE model_mappings SET bare_alias = true WHERE id = $1`, id); err != nil {
+		t.Fatal(err)
+	}
+	a.call(t, "PUT", mappingsPath+"/"+id, fields{"priority": 4}).want(t, 200)
 }
 
 // A policy whose slots went dark can still be changed, and takes no dark one on.

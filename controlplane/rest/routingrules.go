@@ -12,7 +12,12 @@ func (s *server) ListRoutingRules(ctx context.Context, r admin.ListRoutingRulesR
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListRoutingRules200JSONResponse{Rules: mapAll(list, showRoutingRule), Conflicts: mapAll(conflicts, showConflict)}, nil
+	list, next, err := pageOf(list, ruleID, r.Params.Limit, r.Params.After, pathPrefix+"routing-rules?policy_id="+r.Params.PolicyId.String())
+	if err != nil {
+		return nil, err
+	}
+	return admin.ListRoutingRules200JSONResponse{Body: admin.RoutingRuleList{Rules: mapAll(list, showRoutingRule), Conflicts: mapAll(conflicts, showConflict)},
+		Headers: admin.ListRoutingRules200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) CreateRoutingRule(ctx context.Context, r admin.CreateRoutingRuleRequestObject) (admin.CreateRoutingRuleResponseObject, error) {

@@ -24,6 +24,7 @@ type fleet struct {
 	err     error
 	asked   int
 	probe   node.ProbeReport
+	tried   *node.Provider // that Probe was asked to check without a row
 	watched watched
 }
 
@@ -57,6 +58,11 @@ type watched struct {
 }
 
 func (f *fleet) Watch(uuid.UUID) (changed <-chan struct{}, take func() []string, stop func()) {
+	if f.watched.changed == nil { // nothing is going to change
+		over := make(chan struct{})
+		close(over)
+		return over, func() []string { return nil }, func() {}
+	}
 	return f.watched.changed, func() []string { return <-f.watched.topics }, func() {
 		f.watched.stopped.Add(1)
 		if f.watched.left != nil {
@@ -72,6 +78,7 @@ func (f *fleet) Probe(_ context.Context, ask node.ProbeAsk) (node.ProbeReport, e
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.probe
+	f.tried = ask.Provider
 	if r.Version == 0 {
 		r.Version = ask.Version
 	}

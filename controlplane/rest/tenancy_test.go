@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
-	"github.com/spillway-gateway/spillway/openapi"
 )
 
 // described is an operation of the document that needs a token.
@@ -22,22 +20,19 @@ type described struct {
 
 // fill puts an id into the path. A route's id is its name.
 func (d described) fill(id string) string {
-	if !strings.Contains(d.path, "{id}") {
+	if !strings.Contains(d.path, "{id}") && !strings.Contains(d.path, "{provider_id}") {
 		path := strings.ReplaceAll(d.path, "{alias}", id)
 		if path == rulesPath {
 			path += "?policy_id=" + id
 		}
 		return path
 	}
-	return strings.NewReplacer("{id}", id, "{alias}", "theirs", "{user_id}", uuid.Nil.String()).Replace(d.path)
+	return strings.NewReplacer("{id}", id, "{provider_id}", id, "{alias}", "theirs", "{user_id}", uuid.Nil.String()).Replace(d.path)
 }
 
 func operations(t *testing.T) (list []described) {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := theDocument()
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if op.Security == nil {
@@ -54,10 +49,7 @@ func operations(t *testing.T) (list []described) {
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	doc, err := openapi3.NewLoader().LoadFromData(openapi.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := theDocument()
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +114,7 @@ func (f foreign) idFor(path string) string {
 // bodies by operation, where one is needed; %s is an id of another organization.
 var matrixBodies = map[string]string{
 	"updateProvider":            `{}`,
+	"resetRouteHealth":          `{"upstream_model":"m"}`,
 	"createRoute":               `{"model_alias":"x","targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
 	"renameRoute":               `{"model_alias":"x"}`,
 	"duplicateRoute":            `{"model_alias":"x"}`,
@@ -176,7 +169,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 		switch op.id {
 		case "listRoutingRules", "createRoutingRule":
 			id = theirs["routing-policies"]
-		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute":
+		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute", "resetRouteHealth":
 			id = theirs["providers"]
 		case "createModelAccess":
 			id = theirs["model-route-groups"]

@@ -164,3 +164,18 @@ func TestTokenOfAMissingOrganization(t *testing.T) {
 	a.token = text
 	a.call(t, "POST", keysPath, fields{"name": "k"}).wantError(t, 401, "authentication_error", "the organization of the access token does not exist")
 }
+
+// TestRoleIsThePaths: what is at an administrator's address is for administrators, and what
+// is the caller's own for everybody, whatever the permission table says of one operation.
+func TestRoleIsThePaths(t *testing.T) {
+	t.Parallel()
+	for _, op := range operations(t) {
+		want := tenant.RoleMember
+		if strings.HasPrefix(op.path, adminPath) {
+			want = tenant.RoleAdmin
+		}
+		if got, _ := tenant.LeastRole(tenant.Operation(op.id)); got != want {
+			t.Errorf("%s is for a %s and not a %s", op.id, got, want)
+		}
+	}
+}

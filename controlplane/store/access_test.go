@@ -43,7 +43,7 @@ func accessCalls(ctx context.Context, db *store.DB, id uuid.UUID) map[string]fun
 		},
 		"RouteGroups.RemoveMember": func(p tenant.Principal) error { return db.RouteGroups().RemoveMember(ctx, p, id, "a") },
 		"RouteGroups.Delete":       func(p tenant.Principal) error { return db.RouteGroups().Delete(ctx, p, id, true) },
-		"Routes.List":              func(p tenant.Principal) error { _, err := db.Routes().List(ctx, p); return err },
+		"Routes.List":              func(p tenant.Principal) error { _, err := db.Routes().List(ctx, p, store.Page[string]{}); return err },
 		"Routes.Get":               func(p tenant.Principal) error { _, err := db.Routes().Get(ctx, p, "r"); return err },
 		"Routes.Create": func(p tenant.Principal) error {
 			_, err := db.Routes().Create(ctx, p, tenant.RouteCreate{})

@@ -18,7 +18,7 @@ func (d *DB) Mappings() Mappings { return Mappings{d} }
 
 const selectMapping = `
 	SELECT m.id, m.org_id, m.provider_id, m.model_alias, m.upstream_model, m.enabled, m.priority, m.retry_on_429_count,
-	       m.retry_on_429_max_wait_secs, m.bare_alias, m.request_timeout_secs, m.stream_idle_timeout_secs, m.source,
+	       m.retry_on_429_max_wait_secs, m.embeddings_failover, m.bare_alias, m.request_timeout_secs, m.stream_idle_timeout_secs, m.source,
 	       m.cooldown_failure_threshold, m.cooldown_window_secs, m.cooldown_first_secs, m.cooldown_max_secs,
 	       m.cooldown_rate_limited_secs, m.cooldown_overloaded_secs,
 	       m.created_at, m.updated_at, m.created_by_user_id, m.created_by_email, m.created_by_name,
@@ -33,7 +33,7 @@ func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
 	var p tenant.Provider
 	by, mod, around, cooldown := &m.CreatedBy, &m.ModifiedBy, &m.Around, &m.Cooldown
 	err = row.Scan(&m.ID, &m.OrganizationID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.Priority, &m.RetryOn429Count,
-		&m.RetryOn429MaxWaitSecs, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
+		&m.RetryOn429MaxWaitSecs, &m.EmbeddingsFailover, &m.BareAlias, &m.Timeouts.RequestSecs, &m.Timeouts.StreamIdleSecs, &m.Source,
 		&cooldown.FailureThreshold, &cooldown.WindowSecs, &cooldown.FirstSecs, &cooldown.MaxSecs, &cooldown.RateLimitedSecs, &cooldown.OverloadedSecs,
 		&m.CreatedAt, &m.UpdatedAt, &by.UserID, &by.Email, &by.Name, &mod.UserID, &mod.Email, &mod.Name, &m.ModifiedAt, &m.ChangeNote, &m.Revision,
 		&around.ProviderName, &around.ProviderAuthType, &around.ProviderEnabled, &p.Health.Status, &p.EnforceHealthCheck,
@@ -66,10 +66,10 @@ func collectMappings(ctx context.Context, tx pgx.Tx, query string, args ...any) 
 	return list, err
 }
 
-// List returns every mapping.
-func (s Mappings) List(ctx context.Context, by tenant.Principal) (list []tenant.Mapping, err error) {
+// List returns mappings, by id.
+func (s Mappings) List(ctx context.Context, by tenant.Principal, page Page[uuid.UUID]) (list []tenant.Mapping, err error) {
 	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
-		list, err = collectMappings(ctx, tx, selectMapping+` ORDER BY m.id`)
+		list, err = collectMappings(ctx, tx, selectMapping+` WHERE $1::uuid IS NULL OR m.id > $1 ORDER BY m.id LIMIT $2`, page.After, page.most())
 		return err
 	})
 	return list, err
@@ -168,19 +168,22 @@ func insertMapping(ctx context.Context, c *change, id, provider uuid.UUID, m ten
 	if err := requirePrice(ctx, c, provider, tenant.MappingConfig{}, m); err != nil {
 		return err
 	}
+	if err := requireNoPolicy(ctx, c, id, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		INSERT INTO model_mappings (org_id, id, provider_id, model_alias, upstream_model, enabled, priority, retry_on_429_count,
 			retry_on_429_max_wait_secs, bare_alias, request_timeout_secs, stream_idle_timeout_secs, source,
 			created_by_user_id, created_by_email, created_by_name, last_change_note,
 			cooldown_failure_threshold, cooldown_window_secs, cooldown_first_secs, cooldown_max_secs,
-			cooldown_rate_limited_secs, cooldown_overloaded_secs)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+			cooldown_rate_limited_secs, cooldown_overloaded_secs, embeddings_failover)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
 		c.by.OrganizationID, id, provider, m.Alias, m.UpstreamModel, m.Enabled, m.Priority, m.RetryOn429Count,
 		m.RetryOn429MaxWaitSecs, m.BareAlias, m.Timeouts.RequestSecs, m.Timeouts.StreamIdleSecs, m.Source,
 		by.UserID, by.Email, by.Name, note,
 		m.Cooldown.FailureThreshold, m.Cooldown.WindowSecs, m.Cooldown.FirstSecs, m.Cooldown.MaxSecs,
-		m.Cooldown.RateLimitedSecs, m.Cooldown.OverloadedSecs)
+		m.Cooldown.RateLimitedSecs, m.Cooldown.OverloadedSecs, m.EmbeddingsFailover)
 	return err
 }
 
@@ -236,6 +239,9 @@ func (s Mappings) Update(ctx context.Context, by tenant.Principal, id uuid.UUID,
 }
 
 func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.MappingConfig, note *string) error {
+	if err := requireNoPolicy(ctx, c, id, m); err != nil {
+		return err
+	}
 	by := c.by.Actor()
 	_, err := c.Exec(ctx, `
 		UPDATE model_mappings SET model_alias = $2, upstream_model = $3, enabled = $4, priority = $5, retry_on_429_count = $6,
@@ -243,13 +249,13 @@ func updateMapping(ctx context.Context, c *change, id uuid.UUID, m tenant.Mappin
 			updated_at = now(), last_modified_at = now(),
 			last_modified_by_user_id = $12, last_modified_by_email = $13, last_modified_by_name = $14, last_change_note = $15,
 			cooldown_failure_threshold = $16, cooldown_window_secs = $17, cooldown_first_secs = $18, cooldown_max_secs = $19,
-			cooldown_rate_limited_secs = $20, cooldown_overloaded_secs = $21
+			cooldown_rate_limited_secs = $20, cooldown_overloaded_secs = $21, embeddings_failover = $22
 		WHERE id = $1`,
 		id, m.Alias, m.UpstreamModel, m.Enabled, m.Priority, m.RetryOn429Count,
 		m.RetryOn429MaxWaitSecs, m.BareAlias, m.Timeouts.RequestSecs, m.Timeouts.StreamIdleSecs, m.Source,
 		by.UserID, by.Email, by.Name, note,
 		m.Cooldown.FailureThreshold, m.Cooldown.WindowSecs, m.Cooldown.FirstSecs, m.Cooldown.MaxSecs,
-		m.Cooldown.RateLimitedSecs, m.Cooldown.OverloadedSecs)
+		m.Cooldown.RateLimitedSecs, m.Cooldown.OverloadedSecs, m.EmbeddingsFailover)
 	return err
 }
 
@@ -284,6 +290,9 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		for i, e := range entries {
 			ids[i], priorities[i] = e.ID, e.Priority
 		}
+		if err := c.seenOrder(ctx, ids); err != nil {
+			return err
+		}
 		actor := c.by.Actor()
 		found, err := collect(ctx, c, pgx.RowTo[uuid.UUID], `
 			UPDATE model_mappings m SET priority = e.priority, updated_at = now(), last_modified_at = now(),
@@ -299,6 +308,33 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		c.changedMany(nil)
 		return nil
 	})
+}
+
+// seenOrder refuses a new order of targets that are not as the caller saw them, if they said
+// how: by the ETag of the route that has them all.
+func (c *change) seenOrder(ctx context.Context, ids []uuid.UUID) error {
+	if c.by.IfMatch == "" {
+		return nil
+	}
+	rows, err := collect(ctx, c, scanMapping, selectMapping+` WHERE m.id = ANY ($1)`, ids)
+	if err != nil {
+		return err
+	}
+	found := make([]uuid.UUID, len(rows))
+	for i, m := range rows {
+		found[i] = m.ID
+		if !m.OfRoute() || m.Alias != rows[0].Alias {
+			return tenant.NotOneRoute()
+		}
+	}
+	if missing, ok := firstMissing(ids, found); ok {
+		return tenant.MappingNotFound(missing)
+	}
+	if len(rows) == 0 { // nothing is to be ordered
+		return tenant.NotOneRoute()
+	}
+	_, err = seenRoute(ctx, c, rows[0].Alias)
+	return err
 }
 
 func firstMissing(want, have []uuid.UUID) (uuid.UUID, bool) {

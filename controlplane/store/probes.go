@@ -84,6 +84,46 @@ func (s Probes) Ask(ctx context.Context, by tenant.Principal, provider uuid.UUID
 	return ask, err
 }
 
+// Trial returns what to ask a node to check a provider that is not stored. Its credential is
+// sealed like one that is, and stored nowhere.
+func (s Probes) Trial(ctx context.Context, by tenant.Principal, op tenant.Operation, in tenant.ProviderCreate) (ask node.ProbeAsk, err error) {
+	ask = node.ProbeAsk{OrganizationID: by.OrganizationID}
+	err = s.db.read(ctx, by, op, func(tx pgx.Tx) error {
+		connection, err := connectionOf(ctx, tx, in.ConnectionID.Value)
+		if err != nil {
+			return err
+		}
+		cfg, credential, err := in.New(connection)
+		if err != nil {
+			return err
+		}
+		if !tenant.Probed(cfg.AuthType) {
+			return tenant.NeverProbed()
+		}
+		p := served(cfg)
+		p.ID, p.Name = newID(), cfg.Name
+		switch {
+		case connection != nil:
+			seals, err := snapshotSeals(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if seal, stored := seals[connection.ID]; stored {
+				p.Credential = &seal
+			}
+		case credential.Replace != nil:
+			seal, err := s.db.seal(by.OrganizationID, node.Sealed{CredentialID: newID(), Version: 1, Host: cfg.Host()}, credential.Replace)
+			if err != nil {
+				return err
+			}
+			p.Credential = &seal
+		}
+		ask.Provider = p
+		return nil
+	})
+	return ask, err
+}
+
 // Note keeps what a check found and says when the next one is due. It is no change of the
 // provider: its revision stays. The organization's version is raised where the provider
 // begins or ends to serve by it, so that the nodes learn of it. A check of a connection

@@ -160,6 +160,9 @@ func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err := s.db.changeCredential(ctx, c, id, next.Host(), credential); err != nil {
 			return err
 		}
+		if err := carryAddress(ctx, c, before.ProviderConfig, next, patch.ChangeNote); err != nil {
+			return err
+		}
 		c.changed(id, patch.ChangeNote)
 		p, err = getProvider(ctx, c, id)
 		return err

@@ -142,7 +142,8 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := db.Store.Mappings().Create(ctx, admin, p.ID, tenant.MappingPatch{Alias: ptr("smart"), UpstreamModel: ptr("gpt-5"),
-		Priority: ptr(2), RetryOn429Count: ptr(3), RetryOn429MaxWaitSecs: ptr(4), Enabled: ptr(false)})
+		Priority: ptr(2), RetryOn429Count: ptr(3), RetryOn429MaxWaitSecs: ptr(4), Enabled: ptr(false),
+		EmbeddingsFailover: ptr(node.EmbeddingsAnyModel)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestSnapshot(t *testing.T) {
 		Providers: []node.Provider{{ID: p.ID, Name: "P", Family: "openai", BaseURL: "https://api.openai.com/v1", AuthType: "bearer_api_key",
 			Settings: json.RawMessage(`{"organization": "o"}`), Enabled: true, Serving: true, RequestTimeoutSecs: ptr(30), Credential: seal}},
 		Mappings: []node.Mapping{s.Mappings[0], {ID: m.ID, ProviderID: p.ID, Alias: "smart", UpstreamModel: "gpt-5", BareAlias: true, Priority: 2,
-			CreatedAt: m.CreatedAt.UTC(), RetryOn429Count: 3, RetryOn429MaxWaitSecs: 4}},
+			CreatedAt: m.CreatedAt.UTC(), RetryOn429Count: 3, RetryOn429MaxWaitSecs: 4, EmbeddingsFailover: node.EmbeddingsAnyModel}},
 		Keys: []node.Key{{ID: k.ID, Hash: node.HashKey(secret.Reveal()), Name: "dana", Kind: "user", UserID: &user, ExpiresAt: &expires}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {

@@ -21,10 +21,17 @@ const (
 	inRouteOrder = ` ORDER BY m.model_alias COLLATE "C", m.priority, m.created_at, m.id`
 )
 
-// List returns every route, by name.
-func (s Routes) List(ctx context.Context, by tenant.Principal) (list []tenant.Route, err error) {
+// onPage narrows rows of routes to those of a page's routes: $1 is the name before the
+// first, $2 how many there are.
+const onPage = ` AND ($1::text IS NULL OR m.model_alias COLLATE "C" > $1)
+	AND ($2::bigint IS NULL OR m.model_alias COLLATE "C" <= (SELECT max(name COLLATE "C") FROM (
+		SELECT DISTINCT m.model_alias COLLATE "C" AS name FROM model_mappings m` + ofRoute + ` AND ($1::text IS NULL OR m.model_alias COLLATE "C" > $1)
+		ORDER BY name LIMIT $2) names))`
+
+// List returns routes, by name.
+func (s Routes) List(ctx context.Context, by tenant.Principal, page Page[string]) (list []tenant.Route, err error) {
 	err = s.db.read(ctx, by, tenant.ListRoutes, func(tx pgx.Tx) error {
-		rows, err := collectMappings(ctx, tx, selectMapping+ofRoute+inRouteOrder)
+		rows, err := collectMappings(ctx, tx, selectMapping+ofRoute+onPage+inRouteOrder, page.After, page.most())
 		if err != nil {
 			return err
 		}
@@ -193,12 +200,21 @@ func (s Routes) Rename(ctx context.Context, by tenant.Principal, from, to string
 	return r, done, err
 }
 
+// seenRoute reads a route that is as the caller saw it, if they said how.
+func seenRoute(ctx context.Context, c *change, alias string) (tenant.Route, error) {
+	r, err := getRoute(ctx, c, alias)
+	if err != nil {
+		return r, err
+	}
+	return r, c.matchesTag(r.ETag())
+}
+
 // startCopy reads a route that is to be there under another name.
 func startCopy(ctx context.Context, c *change, from, to string) (tenant.Route, error) {
 	if err := tenant.ValidateName("model_alias", to); err != nil {
 		return tenant.Route{}, err
 	}
-	before, err := getRoute(ctx, c, from)
+	before, err := seenRoute(ctx, c, from)
 	if err != nil {
 		return before, err
 	}
@@ -297,7 +313,7 @@ func (s Routes) Duplicate(ctx context.Context, by tenant.Principal, from, to str
 // Delete removes a route and takes it out of its groups. The models it used stay enabled.
 func (s Routes) Delete(ctx context.Context, by tenant.Principal, alias string) (done tenant.RouteChange, err error) {
 	err = s.db.write(ctx, by, tenant.DeleteRoute, func(c *change) error {
-		before, err := getRoute(ctx, c, alias)
+		before, err := seenRoute(ctx, c, alias)
 		if err != nil {
 			return err
 		}

@@ -107,13 +107,7 @@ func renameSlots(ctx context.Context, c *change, from, to string, note *string) 
 	}
 	for _, p := range policies {
 		p.Rename(from, to)
-		slots, err := json.Marshal(p.Slots)
-		if err != nil {
-			return nil, err
-		}
-		_, err = c.Exec(ctx, `UPDATE routing_policies SET `+modifiedBy+`, slots = $7, determiner_model_alias = $8 WHERE org_id = $1 AND id = $2`,
-			c.authored(p.ID, note, string(slots), p.Determiner)...)
-		if err != nil {
+		if err := updateSlots(ctx, c, p, note); err != nil {
 			return nil, err
 		}
 		list = append(list, tenant.Named{ID: p.ID, Name: p.Alias})
@@ -147,6 +141,23 @@ func requireNoRoute(ctx context.Context, tx pgx.Tx, alias string) error {
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM model_mappings WHERE bare_alias AND lower(model_alias) = lower($1))`, alias).Scan(&found)
 	if err == nil && found {
 		err = tenant.AliasIsARoute(alias)
+	}
+	return err
+}
+
+// requireNoPolicy refuses a routing policy's name for a mapping that comes to be called by
+// it: callers would reach the one and not the other. A mapping that has the name already
+// can be changed all the same.
+func requireNoPolicy(ctx context.Context, tx pgx.Tx, id uuid.UUID, m tenant.MappingConfig) error {
+	if !m.BareAlias {
+		return nil
+	}
+	var taken bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM routing_policies WHERE lower(model_alias) = lower($2))
+		   AND NOT EXISTS (SELECT FROM model_mappings WHERE id = $1 AND bare_alias AND lower(model_alias) = lower($2))`, id, m.Alias).Scan(&taken)
+	if err == nil && taken {
+		err = tenant.AliasIsAPolicy(m.Alias)
 	}
 	return err
 }

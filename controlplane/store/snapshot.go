@@ -105,15 +105,18 @@ func snapshotMappings(ctx context.Context, tx pgx.Tx, which part) ([]node.Mappin
 	return collect(ctx, tx, func(row pgx.CollectableRow) (m node.Mapping, err error) {
 		var c node.Cooldown
 		err = row.Scan(&m.ID, &m.ProviderID, &m.Alias, &m.UpstreamModel, &m.Enabled, &m.BareAlias, &m.Priority, &m.CreatedAt,
-			&m.RetryOn429Count, &m.RetryOn429MaxWaitSecs, &m.RequestTimeoutSecs, &m.StreamIdleTimeoutSecs,
+			&m.RetryOn429Count, &m.RetryOn429MaxWaitSecs, &m.RequestTimeoutSecs, &m.StreamIdleTimeoutSecs, &m.EmbeddingsFailover,
 			&c.FailureThreshold, &c.WindowSecs, &c.FirstSecs, &c.MaxSecs, &c.RateLimitedSecs, &c.OverloadedSecs)
 		if c != node.DefaultCooldown() {
 			m.Cooldown = &c
 		}
+		if m.EmbeddingsFailover == node.EmbeddingsSameModel {
+			m.EmbeddingsFailover = ""
+		}
 		m.CreatedAt = m.CreatedAt.UTC()
 		return m, err
 	}, `SELECT id, provider_id, model_alias, upstream_model, enabled, bare_alias, priority, created_at,
-	           retry_on_429_count, retry_on_429_max_wait_secs, request_timeout_secs, stream_idle_timeout_secs,
+	           retry_on_429_count, retry_on_429_max_wait_secs, request_timeout_secs, stream_idle_timeout_secs, embeddings_failover,
 	           cooldown_failure_threshold, cooldown_window_secs, cooldown_first_secs, cooldown_max_secs,
 	           cooldown_rate_limited_secs, cooldown_overloaded_secs
 	    FROM model_mappings WHERE true`+which.where+` ORDER BY id`, which.args...)

@@ -126,8 +126,11 @@ func TestPermissionComesFirst(t *testing.T) {
 		},
 		"Providers.Delete":   func(p tenant.Principal) error { return db.Store.Providers().Delete(ctx, p, id) },
 		"Providers.Mappings": func(p tenant.Principal) error { _, err := db.Store.Providers().Mappings(ctx, p, id); return err },
-		"Mappings.List":      func(p tenant.Principal) error { _, err := db.Store.Mappings().List(ctx, p); return err },
-		"Mappings.Get":       func(p tenant.Principal) error { _, err := db.Store.Mappings().Get(ctx, p, id); return err },
+		"Mappings.List": func(p tenant.Principal) error {
+			_, err := db.Store.Mappings().List(ctx, p, store.Page[uuid.UUID]{})
+			return err
+		},
+		"Mappings.Get": func(p tenant.Principal) error { _, err := db.Store.Mappings().Get(ctx, p, id); return err },
 		"Mappings.Create": func(p tenant.Principal) error {
 			_, err := db.Store.Mappings().Create(ctx, p, id, tenant.MappingPatch{})
 			return err

@@ -51,9 +51,12 @@ type change struct {
 
 // matches refuses the change where the resource has another revision than the one that
 // the caller saw, if it said which.
-func (c *change) matches(revision int64) error {
+func (c *change) matches(revision int64) error { return c.matchesTag(tenant.ETag(revision)) }
+
+// matchesTag is matches for what has another ETag than a revision.
+func (c *change) matchesTag(etag string) error {
 	c.matched = true
-	return c.by.Match(revision)
+	return c.by.MatchTag(etag)
 }
 
 // changed says what the operation changed, for the audit trail. A write that does

@@ -126,6 +126,11 @@ func NeverProbed() error {
 	return &Error{Kind: KindInvalid, Code: "never_probed", Message: "a provider that passes on the caller's own token is never checked: the gateway has no credential to check it with"}
 }
 
+// NoAWSRole is for a credential that no role trusts.
+func NoAWSRole(authType string) error {
+	return &Error{Kind: KindInvalid, Code: "no_aws_role", Message: fmt.Sprintf("the credential is no role of AWS: its auth_type is '%s'", authType)}
+}
+
 // NoSession is for a caller who signs out and did not sign in.
 func NoSession() error {
 	return &Error{Kind: KindInvalid, Code: "no_session", Message: "the request has no session to end"}

@@ -74,7 +74,7 @@ var families = []Family{
 	{Slug: "mistral", DefaultBaseURL: "https://api.mistral.ai/v1", AuthType: AuthBearerAPIKey,
 		DefaultModels: []string{"mistral-large-latest", "mistral-small-latest", "codestral-latest"}},
 	{Slug: "cohere", DefaultBaseURL: "https://api.cohere.ai/compatibility/v1", AuthType: AuthBearerAPIKey,
-		DefaultModels: []string{"command-a-03-2025"}},
+		DefaultModels: []string{"command-r-08-2024", "command-r7b-12-2024"}},
 	{Slug: "xai", DefaultBaseURL: "https://api.x.ai/v1", AuthType: AuthBearerAPIKey,
 		DefaultModels: []string{"grok-4", "grok-3-mini"}},
 	{Slug: "fireworks", DefaultBaseURL: "https://api.fireworks.ai/inference/v1", AuthType: AuthBearerAPIKey,

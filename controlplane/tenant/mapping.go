@@ -36,6 +36,7 @@ type MappingConfig struct {
 	Priority              int
 	RetryOn429Count       int
 	RetryOn429MaxWaitSecs int
+	EmbeddingsFailover    string // node.EmbeddingsSameModel or node.EmbeddingsAnyModel
 	BareAlias             bool
 	Timeouts              Timeouts
 	Cooldown              node.Cooldown
@@ -66,6 +67,7 @@ type MappingPatch struct {
 	Priority              *int
 	RetryOn429Count       *int
 	RetryOn429MaxWaitSecs *int
+	EmbeddingsFailover    *string
 	BareAlias             *bool
 	Timeouts              TimeoutsPatch
 	Cooldown              CooldownPatch
@@ -95,7 +97,7 @@ func NewMapping(p MappingPatch) (MappingConfig, error) {
 // Fold is a second creation of the 1:1 enablement c: everything but the two
 // timeouts goes back to its default unless the patch sets it.
 func (c MappingConfig) Fold(p MappingPatch) (MappingConfig, error) {
-	next := MappingConfig{Enabled: true, Timeouts: c.Timeouts, Cooldown: node.DefaultCooldown()}
+	next := MappingConfig{Enabled: true, EmbeddingsFailover: node.EmbeddingsSameModel, Timeouts: c.Timeouts, Cooldown: node.DefaultCooldown()}
 	apply(&next.Alias, p.Alias)
 	apply(&next.UpstreamModel, p.UpstreamModel)
 	next.BareAlias, next.Source = true, SourceCustom
@@ -114,6 +116,7 @@ func (c MappingConfig) Update(p MappingPatch) (MappingConfig, error) {
 	apply(&next.Priority, p.Priority)
 	apply(&next.RetryOn429Count, p.RetryOn429Count)
 	apply(&next.RetryOn429MaxWaitSecs, p.RetryOn429MaxWaitSecs)
+	apply(&next.EmbeddingsFailover, p.EmbeddingsFailover)
 	apply(&next.BareAlias, p.BareAlias)
 	apply(&next.Source, p.Source)
 	next.Timeouts.apply(p.Timeouts)
@@ -135,6 +138,9 @@ func (c MappingConfig) validate() error {
 		return err
 	}
 	if err := between("retry_on_429_max_wait_secs", c.RetryOn429MaxWaitSecs, 0, 180); err != nil {
+		return err
+	}
+	if err := oneOf("embeddings_failover", c.EmbeddingsFailover, []string{node.EmbeddingsSameModel, node.EmbeddingsAnyModel}); err != nil {
 		return err
 	}
 	if err := oneOf("source", c.Source, []string{SourceCatalog, SourceCustom}); err != nil {

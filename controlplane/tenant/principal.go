@@ -46,12 +46,15 @@ type Principal struct {
 
 // Match refuses a change of a resource that the caller saw at another revision (RFC
 // 9110, section 13.1.1).
-func (p Principal) Match(revision int64) error {
+func (p Principal) Match(revision int64) error { return p.MatchTag(ETag(revision)) }
+
+// MatchTag is Match for what has another ETag than a revision.
+func (p Principal) MatchTag(etag string) error {
 	if p.IfMatch == "" {
 		return nil
 	}
 	for tag := range strings.SplitSeq(p.IfMatch, ",") {
-		if tag = strings.TrimSpace(tag); tag == "*" || tag == ETag(revision) {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == etag {
 			return nil
 		}
 	}
@@ -202,6 +205,12 @@ const (
 	RemoveGroupMember Operation = "removeGroupMember"
 	ProbeProvider     Operation = "probeProvider"
 
+	ValidateProvider     Operation = "validateProvider"
+	GetAwsRoleConfig     Operation = "getAwsRoleConfig"
+	GetAwsTrustInfo      Operation = "getAwsTrustInfo"
+	ValidateAwsRole      Operation = "validateAwsRole"
+	ValidateGoogleVertex Operation = "validateGoogleVertex"
+
 	GetSession      Operation = "getSession"
 	Logout          Operation = "logout"
 	GetProfile      Operation = "getProfile"
@@ -338,6 +347,12 @@ var permissions = map[Operation]Role{
 	AddGroupMembers:   RoleAdmin,
 	RemoveGroupMember: RoleAdmin,
 	ProbeProvider:     RoleAdmin,
+
+	ValidateProvider:     RoleAdmin,
+	GetAwsRoleConfig:     RoleAdmin,
+	GetAwsTrustInfo:      RoleAdmin,
+	ValidateAwsRole:      RoleAdmin,
+	ValidateGoogleVertex: RoleAdmin,
 
 	GetSession:      RoleMember,
 	Logout:          RoleMember,

@@ -18,6 +18,16 @@ type Route struct {
 	Groups  []Named
 }
 
+// ETag changes with every target that comes, changes or goes: revisions only rise, so that
+// with the same highest one there can only be fewer targets than before.
+func (r Route) ETag() string {
+	highest := int64(0)
+	for _, m := range r.Targets {
+		highest = max(highest, m.Revision)
+	}
+	return fmt.Sprintf(`"%d.%d"`, highest, len(r.Targets))
+}
+
 // RouteCreate is a new route.
 type RouteCreate struct {
 	Alias   string
@@ -89,6 +99,11 @@ func InTarget(i int, err error) error {
 // RouteNotFound is for the name of the request itself.
 func RouteNotFound(alias string) error {
 	return &Error{Kind: KindNotFound, Message: "route '" + alias + "' not found"}
+}
+
+// NotOneRoute is for an ETag that cannot be that of all that a call changes.
+func NotOneRoute() error {
+	return Invalid("If-Match", "If-Match needs entries that are all of one route")
 }
 
 // RouteExists is for a name that another route has.

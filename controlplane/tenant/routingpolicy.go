@@ -235,7 +235,12 @@ func SlotWithoutRoutes(target string) error {
 	return Invalid("slots", "nothing answers to '%s': enable a route or a model of this name first", target)
 }
 
+// AliasIsAPolicy is for a route by the name of a routing policy.
+func AliasIsAPolicy(alias string) error {
+	return &Error{Kind: KindConflict, Code: "name_taken", Param: "model_alias", Message: "'" + alias + "' is a routing policy already: a route needs a name of its own"}
+}
+
 // AliasIsARoute is for a policy by the name of a route.
 func AliasIsARoute(alias string) error {
-	return Invalid("model_alias", "'%s' is a route already: a routing policy needs a name of its own", alias)
+	return &Error{Kind: KindConflict, Code: "name_taken", Param: "model_alias", Message: "'" + alias + "' is a route already: a routing policy needs a name of its own"}
 }

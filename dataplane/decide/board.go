@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -250,6 +251,37 @@ func (a *Admission) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probes--
+}
+
+// Standings counts the records of provider models, not of callers' own credentials, that are
+// cooling and recovering now under any policy: each once, and cooling before recovering.
+func (b *Board) Standings(now time.Time) (cooling, recovering int) {
+	b.mu.Lock()
+	cells := slices.Collect(maps.Values(b.cells))
+	b.mu.Unlock()
+	for _, c := range cells {
+		switch c.standing(now) {
+		case StandingCooling:
+			cooling++
+		case StandingRecovering:
+			recovering++
+		}
+	}
+	return cooling, recovering
+}
+
+func (c *Cell) standing(now time.Time) (worst Standing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, v := range c.views {
+		switch h := v.Health(); h.At(now) {
+		case StandingCooling:
+			return StandingCooling
+		case StandingRecovering:
+			worst = StandingRecovering
+		}
+	}
+	return worst
 }
 
 // Health is the record as this node sees it now.

@@ -30,6 +30,7 @@ type Org struct {
 	// providers by id, those without a target too.
 	providers map[uuid.UUID]*Provider
 	Activity  *Activity // of its requests on this node
+	views     map[*Cell][]*View
 }
 
 // Key is a gateway key's owner and limits.
@@ -71,6 +72,7 @@ type Target struct {
 	RetryMaxWait time.Duration // 0: about a second, Retry-After ignored
 	Timeout      time.Duration // of a whole non-streaming try
 	StreamIdle   time.Duration // between streamed chunks, and to the first
+	AnyVectors   bool          // may be asked for embeddings though its model is not the route's for them
 	Cooldown     node.Cooldown
 	Health       *View
 	board        *Board
@@ -184,7 +186,7 @@ func Compile(s *node.Snapshot, board *Board) (*Org, error) {
 		}
 		org.keys[k.Hash] = key
 	}
-	org.models = c.models(org.routes)
+	org.models, org.views = c.models(org.routes), viewsOf(org.routes)
 	for id, p := range c.providers {
 		org.providers[id] = p.Provider
 	}
@@ -296,6 +298,7 @@ func (c *compiler) target(m *node.Mapping, position int) *Target {
 		RetryMaxWait: seconds(m.RetryOn429MaxWaitSecs),
 		Timeout:      seconds(firstOf(m.RequestTimeoutSecs, p.source.RequestTimeoutSecs, node.DefaultRequestTimeoutSecs)),
 		StreamIdle:   seconds(firstOf(m.StreamIdleTimeoutSecs, p.source.StreamIdleTimeoutSecs, node.DefaultStreamIdleTimeoutSecs)),
+		AnyVectors:   m.EmbeddingsFailover == node.EmbeddingsAnyModel,
 		Cooldown:     node.DefaultCooldown(),
 	}
 	if m.Cooldown != nil {

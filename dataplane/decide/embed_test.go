@@ -31,6 +31,20 @@ func TestEmbeddingsStayWithOneModel(t *testing.T) {
 			[]string{"1 target_disabled", "2 server_error", "3 different_embedding_model", "4 server_error"}, 503, 0},
 		"FirstTakesNone": {func(r *Route) { r.Targets[0].Provider.Endpoints = takes(llm.Messages) },
 			[]string{"1 dialect_not_supported", "2 server_error", "3 different_embedding_model", "4 server_error"}, 503, 0},
+		// The one that is entered says whether it may be.
+		"OtherMayStandIn": {func(r *Route) { r.Targets[1].AnyVectors = true },
+			[]string{"1 server_error", "2 server_error", "3 server_error", "4 different_embedding_model"}, 503, 0},
+		"OtherStandsInForCooling": {func(r *Route) {
+			r.Targets[3].AnyVectors = true
+			for _, i := range []int{0, 2} {
+				r.Targets[i].Health.Cell.Own(happened{0, node.HealthRateLimited, 0, 20}.event())
+			}
+		}, []string{"1 cooling_down", "2 different_embedding_model", "3 cooling_down", "4 server_error"}, 503, 0},
+		// One that may stand in opens no way for those after it, of its own model neither.
+		"FirstMayBeLeft": {func(r *Route) { r.Targets[0].AnyVectors = true },
+			[]string{"1 server_error", "2 different_embedding_model", "3 server_error", "4 different_embedding_model"}, 503, 0},
+		"StandInFirst": {func(r *Route) { r.Targets[0].Unservable, r.Targets[2].AnyVectors = TargetDisabled, true },
+			[]string{"1 target_disabled", "2 server_error", "3 server_error", "4 server_error"}, 503, 0},
 		"NoneTakes": {func(r *Route) {
 			for _, t := range r.Targets {
 				t.Provider.Endpoints = takes(llm.Chat)

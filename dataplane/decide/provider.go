@@ -202,12 +202,17 @@ func (t *Target) Dialect(from llm.Dialect) (to llm.Dialect, ok bool) {
 }
 
 // Model is what is known of the target's model where a request is translated for it.
-func (t *Target) Model() llm.Model {
+func (t *Target) Model() llm.Model { return t.at(llm.KnownModel(t.Called())) }
+
+// Vendor is what is known of any model there, which costs no search for this one.
+func (t *Target) Vendor() llm.Model { return t.at(llm.Model{}) }
+
+func (t *Target) at(m llm.Model) llm.Model {
 	host := ""
 	if t.Provider.Base != nil {
 		host = t.Provider.Base.Hostname()
 	}
-	return llm.KnownModel(t.Called()).At(t.Provider.Family, host)
+	return m.At(t.Provider.Family, host)
 }
 
 // modelAPIFamily is which API a custom endpoint has.

@@ -26,16 +26,8 @@ func Stricter(a, b node.Judgement) int {
 // Report describes the records of the organization's targets that have a history, by
 // provider and model, as each policy that a target has judges them.
 func (o *Org) Report(now time.Time) []node.RecordHealth {
-	used := map[*Cell][]*View{}
-	for _, r := range o.routes {
-		for _, t := range r.Targets {
-			if cell := t.Health.Cell; !slices.Contains(used[cell], t.Health) {
-				used[cell] = append(used[cell], t.Health)
-			}
-		}
-	}
 	out := []node.RecordHealth{}
-	for cell, views := range used {
+	for cell, views := range o.views {
 		if r, any := cell.report(views, now); any {
 			out = append(out, r)
 		}
@@ -44,6 +36,21 @@ func (o *Org) Report(now time.Time) []node.RecordHealth {
 		return cmp.Or(slices.Compare(a.ProviderID[:], b.ProviderID[:]), cmp.Compare(a.UpstreamModel, b.UpstreamModel))
 	})
 	return out
+}
+
+// viewsOf are the records of the routes' targets, with the views that the targets' policies
+// have on each. They are found once for a configuration: nodes are asked for their reports
+// at every listing of routes, of which there may be ten thousand.
+func viewsOf(routes map[string]*Route) map[*Cell][]*View {
+	used := map[*Cell][]*View{}
+	for _, r := range routes {
+		for _, t := range r.Targets {
+			if cell := t.Health.Cell; !slices.Contains(used[cell], t.Health) {
+				used[cell] = append(used[cell], t.Health)
+			}
+		}
+	}
+	return used
 }
 
 func (c *Cell) report(views []*View, now time.Time) (r node.RecordHealth, any bool) {

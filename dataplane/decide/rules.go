@@ -110,6 +110,10 @@ var rules = []rule{
 		source: "https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting"},
 	{class: ThoughtsRefused, statuses: []int{400}, contains: "blocks in the latest assistant message cannot be modified",
 		source: "https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting"},
+	{class: ThoughtsRefused, statuses: []int{400, 422}, contains: "reasoning_content",
+		source: "https://api-docs.deepseek.com/guides/thinking_mode (a call without it), and seen from vendors that do not know the field (Groq, Cerebras, vLLM)"},
+	{class: ThoughtsRefused, statuses: []int{400}, contains: "thinking mode must be passed back",
+		source: "the same, in DeepSeek's messages"},
 
 	{class: Overloaded, codes: []string{"overloaded_error"}, statuses: []int{500, 503, 529},
 		source: "https://docs.anthropic.com/en/api/errors"},

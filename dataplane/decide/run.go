@@ -27,6 +27,9 @@ type Attempt struct {
 	wait  time.Duration // until the target can serve at the earliest
 }
 
+// Skipped is why the target was passed over; empty: it was not.
+func (a *Attempt) Skipped() Reason { return a.skip }
+
 // Outcomes of an Attempt.
 const (
 	OutcomeFailed  = "failed"
@@ -44,7 +47,7 @@ type Run struct {
 	access   *Access          // what the caller may use
 	cannot   *llm.CannotError // why the first target that could not be asked could not
 	missing  Vendor           // of a passthrough target that was reached without one of its own
-	embeds   string           // the only upstream model that may answer, for embeddings
+	embeds   string           // the upstream model that embeddings are of; others answer only where they may
 	at       int              // the target to look at next
 	later    []*Target        // targets whose traffic is still returning: asked if no other serves
 	tries    int              // of the current target
@@ -197,7 +200,7 @@ func (r *Run) unfit(t *Target) Reason {
 	if _, ok := t.Dialect(r.dialect); !ok {
 		return WrongDialect
 	}
-	if r.embeds != "" && t.UpstreamModel != r.embeds {
+	if r.embeds != "" && t.UpstreamModel != r.embeds && !t.AnyVectors {
 		return OtherEmbeddingModel
 	}
 	return ""
@@ -283,6 +286,22 @@ func (r *Run) After(t *Target, v Verdict) (Turn, time.Duration) {
 // Fail notes that a target was tried in vain.
 func (r *Run) Fail(t *Target, v Verdict, took time.Duration) {
 	r.Failed++
+	r.Attempts = append(r.Attempts, attemptOf(t, v, took))
+}
+
+// Told is what happened to each target, in order, with t as the last that was tried: its
+// refusal or its failure is what the caller is told. It notes nothing.
+func (r *Run) Told(t *Target, v Verdict, took time.Duration) []Attempt {
+	return inOrder(append(slices.Clone(r.Attempts), attemptOf(t, v, took)))
+}
+
+func inOrder(attempts []Attempt) []Attempt {
+	slices.SortStableFunc(attempts, func(a, b Attempt) int { return a.Position - b.Position })
+	return attempts
+}
+
+// attemptOf is an attempt that came to nothing.
+func attemptOf(t *Target, v Verdict, took time.Duration) Attempt {
 	a := Attempt{
 		Position: t.Position, Provider: t.Provider.Name, UpstreamModel: t.UpstreamModel,
 		Outcome: OutcomeFailed, Reason: string(v.Class), Status: v.Status,
@@ -305,7 +324,7 @@ func (r *Run) Fail(t *Target, v Verdict, took time.Duration) {
 	if a.wait > 0 || v.HasRetry {
 		a.RetryAfterSecs = wholeSeconds(a.wait)
 	}
-	r.Attempts = append(r.Attempts, a)
+	return a
 }
 
 func wholeSeconds(d time.Duration) *int {
@@ -328,8 +347,11 @@ type Exhausted struct {
 
 // Error is the answer as an error that lists what happened to each target.
 func (e Exhausted) Error(attempts []Attempt) *llm.Error {
-	return &llm.Error{Status: e.Status, Code: e.Code, Param: e.Param, Message: e.Message, Metadata: map[string]any{"attempts": attempts}}
+	return &llm.Error{Status: e.Status, Code: e.Code, Param: e.Param, Message: e.Message, Metadata: Metadata(attempts)}
 }
+
+// Metadata is error.metadata of an error that lists what happened to each target.
+func Metadata(attempts []Attempt) any { return map[string]any{"attempts": attempts} }
 
 // maxRetryAfter bounds what callers are told to wait, in seconds.
 const maxRetryAfter = 300
@@ -343,7 +365,7 @@ func (r *Run) Exhausted() Exhausted {
 		return Exhausted{Status: http.StatusUnauthorized, Code: "upstream_credential_missing",
 			Message: "this route uses your own " + r.missing.String() + " subscription: sign in to it in your tool, and send the gateway key in x-bd-api-key"}
 	}
-	slices.SortStableFunc(r.Attempts, func(a, b Attempt) int { return a.Position - b.Position })
+	inOrder(r.Attempts)
 	e := Exhausted{Status: http.StatusBadGateway, Code: "all_targets_failed", Message: "every target of the route failed"}
 	var considered, limited, rejected, wrongDialect, shared int
 	soonest := time.Duration(math.MaxInt64)

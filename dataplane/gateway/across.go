@@ -31,6 +31,7 @@ func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
 	if x.to != x.dialect {
 		err = h.translate(x, t)
 	}
+	x.forget(t)
 	if err == nil {
 		err = x.form(t)
 	}

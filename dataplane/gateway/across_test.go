@@ -250,18 +250,8 @@ func TestWhatCannotCrossIsNoProbe(t *testing.T) {
 		time.Sleep(2 * time.Second) // of the bubble
 		for range 5 {
 			body := strings.Replace(b.body("r", false), "{", `{"n":2,`, 1)
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway.test"+b.path, strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("X-Bd-Api-Key", b.key)
-			resp, err := b.client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = resp.Body.Close()
-			if resp.StatusCode != http.StatusBadRequest {
-				t.Errorf("status %d, want 400", resp.StatusCode)
+			if status := b.status(http.MethodPost, b.path, body); status != http.StatusBadRequest {
+				t.Errorf("status %d, want 400", status)
 			}
 		}
 		if a := b.ask(false); a.status != http.StatusOK {

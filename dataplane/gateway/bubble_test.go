@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/decide"
@@ -32,6 +33,7 @@ type bed struct {
 	t         *testing.T
 	key       string
 	watch     *watch
+	metrics   *prometheus.Registry
 	callers   *listener
 	providers *listener
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // to the provider
@@ -56,7 +58,7 @@ func bubble(t *testing.T, d *dialect, targets []node.Mapping, test func(t *testi
 func bubbleAcross(t *testing.T, d, speaks *dialect, targets []node.Mapping, test func(t *testing.T, b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bed{dialect: d, speaks: speaks, t: t, callers: newListener(), providers: newListener(), scripts: map[string]script{}}
+		b := &bed{dialect: d, speaks: speaks, t: t, metrics: prometheus.NewPedanticRegistry(), callers: newListener(), providers: newListener(), scripts: map[string]script{}}
 		b.dial = b.providers.dial
 		b.start(targets)
 		test(t, b)
@@ -99,7 +101,7 @@ func (b *bed) start(targets []node.Mapping) {
 		b.dials.Add(1)
 		return b.dial(ctx, network, addr)
 	}})
-	door := gateway.New(gateway.Config{Table: func() *decide.Table { return table }, Ready: func() bool { return true }, Upstream: client, Health: b.watch})
+	door := gateway.New(gateway.Config{Table: func() *decide.Table { return table }, Ready: func() bool { return true }, Upstream: client, Health: b.watch, Metrics: gateway.NewMetrics(b.metrics)})
 	b.client = &http.Client{Transport: &http.Transport{DialContext: b.callers.dial, DisableCompression: true}}
 	// In this order: whoever asks goes before who answers.
 	b.serve(b.providers, http.HandlerFunc(b.provide))
@@ -262,6 +264,22 @@ func (b *bed) ask(stream bool) reply {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return reply{resp.StatusCode, resp.Header, string(body), err, time.Since(began)}
+}
+
+// status is what another request than the usual one is answered with.
+func (b *bed) status(method, path, body string) int {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, "http://gateway.test"+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("X-Bd-Api-Key", b.key)
+	resp, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
 }
 
 // open sends a request and waits for the answer's header.

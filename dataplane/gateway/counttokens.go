@@ -21,7 +21,8 @@ const countTime = 10 * time.Second
 // other cases, and whatever goes wrong, the answer is an estimate on the high side. It is
 // no attempt: it changes nobody's health, takes no probe's slot and never fails over.
 func (h *Handler) countTokens(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(w, r, llm.Messages)
+	x := h.exchange(w, r, llm.Messages, surfaceCount)
+	defer x.end()
 	if !h.receive(x) {
 		return
 	}
@@ -59,7 +60,7 @@ func (h *Handler) count(x *exchange, t *decide.Target) bool {
 		x.send(body)
 		return true
 	case isCallersFault(resp, body):
-		x.passOn(x.answered(t, resp, body))
+		x.passOn(x.answered(t, resp, body, nil))
 		return true
 	}
 	h.uncounted(x, t, resp.StatusCode, err)

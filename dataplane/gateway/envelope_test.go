@@ -94,6 +94,7 @@ func TestForeignErrorsInAChatStream(t *testing.T) {
 	for name, said := range map[string]string{
 		"GoogleList":   `[{"error":{"code":503,"message":"The model is overloaded","status":"UNAVAILABLE"}}]`,
 		"Mistral":      `{"object":"error","message":"The model is overloaded","type":"service_unavailable","code":"3505"}`,
+		"Cohere":       `{"id":"1","message":"The model is overloaded"}`,
 		"FinishReason": `{"id":"g","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"The model is overloaded"}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {

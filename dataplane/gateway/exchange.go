@@ -41,9 +41,16 @@ type exchange struct {
 	bare    *bareBody  // what the target that is tried now is sent instead of body, or nil
 	started bool       // the caller has been sent a status: no other target may answer
 	patient time.Time  // until when the caller may leave what is written unread
-	values  [8]string  // of the answer's headers, so that they need no allocation each
+	metrics *Metrics
+	surface string    // as metrics name it
+	status  int       // what the caller was sent; 0: nothing yet
+	at      moments   // when what happened
+	values  [8]string // of the answer's headers, so that they need no allocation each
 	used    int
 }
+
+// moments are when a request got how far; zero: not yet.
+type moments struct{ came, body, head time.Time }
 
 // set sets a header of the answer; name is in canonical form.
 func (x *exchange) set(name, value string) {
@@ -71,9 +78,11 @@ const (
 	originProvider = "provider"
 )
 
-func newExchange(w http.ResponseWriter, r *http.Request, d llm.Dialect) *exchange {
+// exchange begins one request; end must follow.
+func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, d llm.Dialect, surface string) *exchange {
 	seed := rand.Uint64()
-	x := &exchange{w: w, r: r, ctx: r.Context(), dialect: d, seed: seed}
+	x := &exchange{w: w, r: r, ctx: r.Context(), dialect: d, seed: seed, metrics: h.cfg.Metrics, surface: surface, at: moments{came: time.Now()}}
+	x.metrics.began()
 	var id [20]byte
 	x.id = string(strconv.AppendUint(append(id[:0], "req_"...), seed|1<<63, 36))
 	x.set(headerRequestID, x.id)
@@ -156,6 +165,7 @@ func (x *exchange) read() *llm.Error {
 	case err != nil:
 		return &llm.Error{Status: http.StatusBadRequest, Code: "unreadable_body", Message: "the request body ended early or came too slowly"}
 	}
+	x.at.body = time.Now()
 	_ = rc.SetReadDeadline(time.Time{}) // else the caller would seem to leave when it passes
 	body, refusal := decoded(x.r.Header.Get("Content-Encoding"), body)
 	if refusal != nil {
@@ -220,9 +230,17 @@ func (x *exchange) sleep(d time.Duration) bool {
 func (x *exchange) serve(t *decide.Target, status int) {
 	x.set(headerAttempt, strconv.Itoa(t.Position))
 	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
-	x.started = true
+	x.head(status)
+}
+
+// head sends the status: from here on nothing else can answer.
+func (x *exchange) head(status int) {
+	x.started, x.status, x.at.head = true, status, time.Now()
 	x.w.WriteHeader(status)
 }
+
+// end tells the metrics of the request.
+func (x *exchange) end() { x.metrics.ended(x) }
 
 // send writes to the caller, and reports whether it still takes what it is sent. A
 // large answer goes in pieces with a deadline each: who reads slowly gets all of it.
@@ -267,8 +285,7 @@ func (x *exchange) fail(e *llm.Error, origin string) {
 	}
 	body := x.dialect.Envelope(e, x.id)
 	x.set("Content-Length", strconv.Itoa(len(body)))
-	x.started = true
-	x.w.WriteHeader(e.Status)
+	x.head(e.Status)
 	x.send(body)
 }
 
@@ -312,7 +329,6 @@ func (x *exchange) passOn(a *answer) {
 		x.set("X-Request-Id", x.id)
 	}
 	x.set("Content-Length", strconv.Itoa(len(a.body)))
-	x.started = true
-	x.w.WriteHeader(a.status)
+	x.head(a.status)
 	x.send(a.body)
 }

@@ -29,7 +29,7 @@ type Health interface {
 	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string)
 }
 
-// Config says what a Handler needs; all fields but Log are required.
+// Config says what a Handler needs; all fields but the two last are required.
 type Config struct {
 	// Table returns the running configuration; a request calls it once.
 	Table func() *decide.Table
@@ -45,6 +45,7 @@ type Config struct {
 	// HashKey makes hashes of callers' own credentials useless to anyone who does not
 	// have it. The same on every node.
 	HashKey []byte
+	Metrics *Metrics // nil: nobody is told of any
 	Log     *slog.Logger
 }
 
@@ -57,6 +58,9 @@ type Handler struct {
 func New(cfg Config) *Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = NewMetrics(nil)
 	}
 	return &Handler{cfg: cfg}
 }
@@ -137,7 +141,8 @@ func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(w, r, dialectOf(r))
+	x := h.exchange(w, r, dialectOf(r), surfaceOther)
+	defer x.end()
 	x.refuse(decide.UnknownEndpoint(r.Method, r.URL.Path))
 }
 
@@ -159,12 +164,15 @@ func (h *Handler) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	// RFC 9110 section 15.5.22: the answer names what to speak instead.
 	w.Header()["Upgrade"], w.Header()["Connection"] = []string{"HTTP/1.1"}, []string{"Upgrade"}
-	newExchange(w, r, llm.Responses).refuse(&llm.Error{Status: http.StatusUpgradeRequired, Code: "websocket_not_supported", Message: "there are no WebSockets here: use POST over HTTP"})
+	x := h.exchange(w, r, llm.Responses, surfaces[llm.Responses])
+	defer x.end()
+	x.refuse(&llm.Error{Status: http.StatusUpgradeRequired, Code: "websocket_not_supported", Message: "there are no WebSockets here: use POST over HTTP"})
 }
 
 // generate is one request for an answer, from the key to the last byte.
 func (h *Handler) generate(w http.ResponseWriter, r *http.Request, dialect llm.Dialect) {
-	x := newExchange(w, r, dialect)
+	x := h.exchange(w, r, dialect, surfaces[dialect])
+	defer x.end()
 	if !h.receive(x) {
 		return
 	}
@@ -233,7 +241,9 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 	defer admission.Release()
 	for {
 		began := time.Now()
+		h.cfg.Metrics.asking(x, began)
 		verdict, answer := h.attempt(x, t)
+		h.cfg.Metrics.attempted(t, verdict)
 		turn, wait := x.run.After(t, verdict)
 		if turn == decide.TryAgain {
 			if !x.run.Cooling(t, h.cfg.Health.Now()) && !x.sleep(wait) {

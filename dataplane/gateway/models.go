@@ -28,7 +28,8 @@ type messagesModel struct {
 // models lists what the caller may put in "model", or one of it. Anthropic's
 // clients, known by their version header, get Anthropic's shape.
 func (h *Handler) models(w http.ResponseWriter, r *http.Request, id string) {
-	x := newExchange(w, r, dialectOf(r))
+	x := h.exchange(w, r, dialectOf(r), surfaceModels)
+	defer x.end()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		x.refuse(&llm.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "use GET"})
@@ -123,6 +124,6 @@ func (x *exchange) answer(v any) {
 	}
 	x.set("Content-Type", "application/json")
 	x.set("Content-Length", strconv.Itoa(len(body)))
-	x.w.WriteHeader(http.StatusOK)
+	x.head(http.StatusOK)
 	x.send(body)
 }

@@ -37,6 +37,7 @@ const (
 // attempt sends the request to one target once. A good answer is relayed on the
 // way; the verdict says what happened, and the answer is set for a refusal.
 func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answer) {
+	began := time.Now()
 	ctx, cancel := context.WithCancelCause(x.ctx)
 	defer cancel(nil)
 	limit := x.limit(t) - x.across.files.took // fetching for the target is part of trying it
@@ -53,7 +54,8 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 		return decide.Classify(decide.Evidence{Phase: failure.Phase, Cause: failure.Cause}), nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	a := attempt{exchange: x, target: t, ctx: ctx, cancel: cancel, resp: resp, timer: timer}
+	x.metrics.headed(t, time.Since(began))
+	a := attempt{exchange: x, target: t, ctx: ctx, cancel: cancel, resp: resp, timer: timer, began: began}
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return a.refusal()
@@ -65,15 +67,19 @@ func (h *Handler) attempt(x *exchange, t *decide.Target) (decide.Verdict, *answe
 
 // limit is how long a try of the target may take: until its first bytes, for a stream.
 func (x *exchange) limit(t *decide.Target) time.Duration {
-	if x.control.Stream {
+	if x.control.Stream && !x.wholly() {
 		return t.StreamIdle
 	}
 	return t.Timeout
 }
 
+// wholly reports whether the target is asked for its answer in one piece although the caller
+// wants a stream.
+func (x *exchange) wholly() bool { return x.across.now != nil && x.across.now.Whole() }
+
 // call is what a target is sent.
 func (x *exchange) call(t *decide.Target) upstream.Call {
-	call := upstream.Call{Target: t, Dialect: x.to, Stream: x.control.Stream, Own: x.token, Query: x.query()}
+	call := upstream.Call{Target: t, Dialect: x.to, Stream: x.control.Stream, Whole: x.wholly(), Own: x.token, Query: x.query()}
 	switch {
 	case x.across.now != nil:
 		call.Header, call.Body = upstream.CrossingHeader(x.r.Header, x.to), upstream.Body{x.across.now.Body()}
@@ -113,6 +119,13 @@ type attempt struct {
 	cancel context.CancelCauseFunc
 	resp   *http.Response
 	timer  *time.Timer
+	began  time.Time
+}
+
+// told is what an error that the attempt ends in says as metadata: what happened to each
+// target up to this one.
+func (a *attempt) told(v decide.Verdict) any {
+	return decide.Metadata(a.run.Told(a.target, v, time.Since(a.began)))
 }
 
 // verdict classifies what is known so far plus a cause.
@@ -151,20 +164,20 @@ func (a *attempt) answer(v decide.Verdict, body []byte) *answer {
 	if v.Failover {
 		return nil
 	}
-	return a.exchange.answered(a.target, a.resp, body)
+	return a.exchange.answered(a.target, a.resp, body, a.told(v))
 }
 
 // answered is a provider's refusal in the caller's own envelope: as it came where it is
 // that, else the same words in it. What is between a person's tool and its vendor is not
 // touched. A refusal inside a 2xx gets the status that it stands for: clients take a 2xx
-// for an answer.
-func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte) *answer {
+// for an answer. metadata is the gateway's own, for an envelope that it writes.
+func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte, metadata any) *answer {
 	a := &answer{status: t.RefusalStatus(x.dialect, resp.StatusCode, body), header: resp.Header, body: body, passthrough: t.Passthrough()}
 	if a.passthrough || a.status < 300 {
 		return a
 	}
 	if x.across.now != nil || !x.dialect.OwnError(body) {
-		a.body, a.rewritten = x.dialect.Refusal(a.status, body, x.id), true
+		a.body, a.rewritten = x.dialect.Refusal(a.status, body, x.id, metadata), true
 	}
 	return a
 }

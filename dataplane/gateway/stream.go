@@ -21,6 +21,7 @@ func (a *attempt) stream() decide.Verdict {
 	s := &relay{attempt: a, framer: framers.Get().(*llm.Framer)}
 	if a.across.now != nil {
 		s.foreign = a.across.now.Stream()
+		s.foreign.Metadata = func(data []byte) any { return s.told(s.verdict(decide.ErrorInside, data)) }
 	}
 	defer s.recycle()
 	defer s.quiet()
@@ -43,6 +44,7 @@ type relay struct {
 	*attempt
 	framer   *llm.Framer
 	keeper   keeper
+	open     bool        // the caller is being sent it
 	finished bool        // the answer is complete, though its end marker has not come
 	foreign  *llm.Stream // where the target speaks another dialect
 	out      []byte      // what foreign gave since the last write
@@ -50,6 +52,9 @@ type relay struct {
 }
 
 func (s *relay) recycle() {
+	if s.open {
+		s.metrics.streams.Dec()
+	}
 	if s.framer.Recycle() {
 		framers.Put(s.framer)
 	}
@@ -118,7 +123,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 		return v
 	}
 	if !s.target.Passthrough() && !s.dialect.OwnFailure(ev) {
-		own := s.dialect.Failure(ev.Data, s.id, &s.trail)
+		own := s.dialect.Failure(ev.Data, s.id, &s.trail, s.told(v))
 		if !s.started {
 			s.commit()
 		}
@@ -126,7 +131,7 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 		v.Committed = true
 		return v
 	}
-	closing := s.trail.Closing(s.dialect, ev, s.id) // before forward, which ev does not outlive
+	closing := s.trail.Closing(s.dialect, ev, s.id, s.told(v)) // before forward, which ev does not outlive
 	if s.forward() && closing != nil {
 		s.tell(closing)
 	}
@@ -140,6 +145,8 @@ func (s *relay) commit() {
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
 	s.serve(s.target, s.resp.StatusCode)
+	s.open = true
+	s.metrics.streams.Inc()
 	s.keepAlive()
 }
 
@@ -234,6 +241,7 @@ func (s *relay) cut(v decide.Verdict) decide.Verdict {
 		return v
 	}
 	e := llm.Error{Status: http.StatusBadGateway, Code: "upstream_stream_broken", Message: "the provider's stream broke off: " + v.Message}
+	e.Metadata = s.told(v)
 	if v.Class == decide.Timeout {
 		e.Status, e.Code = http.StatusGatewayTimeout, "upstream_stream_timeout"
 	}

@@ -66,6 +66,10 @@ func (l *Link) answerCheck(ctx context.Context, m *nats.Msg) {
 // check makes one check, with the configuration that serves.
 func (l *Link) check(ctx context.Context, ask node.ProbeAsk) node.ProbeReport {
 	report := node.ProbeReport{Node: l.cfg.Node, Outcome: node.ProbeBehind}
+	if ask.Provider != nil {
+		report.Outcome, report.Detail = l.try(ctx, ask)
+		return report
+	}
 	org := l.orgAt(ctx, ask)
 	if org == nil {
 		return report
@@ -75,6 +79,17 @@ func (l *Link) check(ctx context.Context, ask node.ProbeAsk) node.ProbeReport {
 		report.Outcome, report.Detail = l.cfg.Probe(ctx, p)
 	}
 	return report
+}
+
+// try checks a provider that is in no configuration.
+func (l *Link) try(ctx context.Context, ask node.ProbeAsk) (node.ProbeOutcome, string) {
+	board := decide.NewBoard()
+	board.Ambient = l.cfg.Ambient
+	org, err := compile(&node.Snapshot{Format: node.Format, OrganizationID: ask.OrganizationID, Providers: []node.Provider{*ask.Provider}}, board)
+	if err != nil {
+		return node.ProbeUnsupported, "the nodes would refuse this: " + err.Error()
+	}
+	return l.cfg.Probe(ctx, org.Provider(ask.Provider.ID))
 }
 
 // orgAt waits for the configuration of a version or a later one; nil: it did not come.

@@ -43,6 +43,27 @@ func (l *Link) serve(t *testing.T, version int64) {
 	l.swapped.broadcast()
 }
 
+// What is not stored is checked as it comes, with nothing to wait for, and what no node
+// would take is said to be so.
+func TestCheckOfWhatIsNotStored(t *testing.T) {
+	t.Parallel()
+	l := checking(t, bus(t))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	ask := node.ProbeAsk{OrganizationID: checked, Provider: &node.Provider{ID: checked, Name: "Q", Family: "openai", BaseURL: "https://llm.example/v1"}}
+	want := node.ProbeReport{Node: "node-1", Outcome: node.ProbeRejected, Detail: "Q"}
+	if diff := cmp.Diff(want, l.check(gone, ask)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	ask.Provider.BaseURL = "llm.example"
+	if got := l.check(gone, ask); got.Outcome != node.ProbeUnsupported || got.Detail == "" {
+		t.Errorf("got %+v", got)
+	}
+	if l.Table().Org(checked) != nil {
+		t.Error("it became a part of the configuration")
+	}
+}
+
 // A check is made with the configuration that was asked for or a later one, and a node
 // that does not have it says so instead of checking what was before.
 func TestCheckWaitsForItsConfiguration(t *testing.T) {

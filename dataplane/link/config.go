@@ -38,7 +38,7 @@ func (l *Link) take(nc *nats.Conn, envelope []byte) {
 		l.refuse(nc, uncompilable(ack, err))
 		return
 	}
-	l.table.Store(table.With(org)) // only this goroutine stores after New
+	l.swap(table.With(org)) // only this goroutine stores after New
 	l.swapped.broadcast()
 	if l.disk != nil {
 		if err := l.disk.save(s.OrganizationID, envelope); err != nil {
@@ -69,6 +69,7 @@ func uncompilable(ack node.Ack, err error) node.Ack {
 }
 
 func (l *Link) refuse(nc *nats.Conn, ack node.Ack) {
+	l.refused.Add(1)
 	l.cfg.Log.Error("configuration refused", "node", l.cfg.Node, "organization_id", ack.OrganizationID, "version", ack.Version, "code", ack.Code, "error", ack.Message)
 	l.ack(nc, ack)
 }

@@ -62,6 +62,8 @@ type Link struct {
 
 	fromDisk atomic.Bool   // a configuration was read at start
 	offline  atomic.Bool   // the bus was given its time to answer
+	applied  atomic.Int64  // when the last configuration was swapped in, Unix milliseconds; 0: never
+	refused  atomic.Int64  // configurations that were not
 	config   chan struct{} // closed when the configuration that stood on the bus was handled
 	replayed chan struct{} // closed when all that stood on the bus at the start was handled
 
@@ -108,7 +110,7 @@ func New(cfg Config) (*Link, error) {
 			cfg.Log.Error("configuration on disk does not compile", "organization_id", doc.OrganizationID, "error", err)
 			continue
 		}
-		l.table.Store(l.table.Load().With(org))
+		l.swap(l.table.Load().With(org))
 		l.fromDisk.Store(true)
 	}
 	return l, nil
@@ -169,6 +171,31 @@ func (l *Link) Reserve(ctx context.Context, t *decide.Target, a *decide.Admissio
 func (l *Link) Alone() bool {
 	c := l.conn.Load()
 	return c == nil || !c.nc.IsConnected()
+}
+
+// State is what an operator watches of a node.
+type State struct {
+	Organizations       int   // whose configuration it has
+	Applied             int64 // when the last one was swapped in, Unix milliseconds; 0: none was
+	Refused             int64 // configurations that it refused since it started
+	Cooling, Recovering int   // provider models; see decide.Board.Standings
+	Untold              int   // events of health that the bus has not brought back
+}
+
+// State is the node's at this moment.
+func (l *Link) State() State {
+	s := State{Applied: l.applied.Load(), Refused: l.refused.Load(), Untold: l.health.outbox.Waiting()}
+	for range l.Table().All() {
+		s.Organizations++
+	}
+	s.Cooling, s.Recovering = l.board.Standings(l.Now())
+	return s
+}
+
+// swap makes a configuration the one that requests load.
+func (l *Link) swap(t *decide.Table) {
+	l.table.Store(t)
+	l.applied.Store(time.Now().UnixMilli())
 }
 
 // Run connects and follows the bus until ctx ends. It does not return earlier: a

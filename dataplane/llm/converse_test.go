@@ -41,7 +41,7 @@ func TestConverseTakesRequests(t *testing.T) {
 				} else if err != nil {
 					t.Fatal(err)
 				}
-				if why := provider.ConverseRefuses(name, q.Stream, tr.Body()); why != "" {
+				if why := provider.ConverseRefuses(name, q.Stream && !tr.Whole(), tr.Body()); why != "" {
 					t.Fatalf("%s: %s", why, tr.Body())
 				}
 				for _, turn := range append([]Turn{{System, q.System}}, q.Turns...) {
@@ -64,7 +64,7 @@ func TestConverseTakesRequests(t *testing.T) {
 func lacks(m *Model, q *Request, field string) bool {
 	switch field {
 	case "tools":
-		return m.has(NoTools) || m.has(NoStreamedTools) && q.Stream
+		return m.has(NoTools)
 	case "tool_choice":
 		return m.has(NoForcedCalls)
 	case "image":
@@ -131,8 +131,8 @@ func converseStopOf(s StopReason) string {
 	return map[StopReason]string{StopEnd: "end_turn", StopLength: "max_tokens", StopTools: "tool_use", StopRefusal: "content_filtered"}[s]
 }
 
-// streamedAsConverse is an answer as the service streams it.
-func streamedAsConverse(t *rapid.T, a *Answer) []byte {
+// streamedAsConverse is an answer as the service streams it, each block atOnce or in two pieces.
+func streamedAsConverse(t *rapid.T, a *Answer, atOnce bool) []byte {
 	var out bytes.Buffer
 	event := func(name string, v any) { fmt.Fprintf(&out, "event: %s\ndata: %s\n\n", name, asJSON(t, v)) }
 	event("messageStart", map[string]any{"role": "assistant"})
@@ -146,7 +146,7 @@ func streamedAsConverse(t *rapid.T, a *Answer) []byte {
 			event("contentBlockStart", map[string]any{"contentBlockIndex": i, "start": map[string]any{"toolUse": map[string]any{"toolUseId": p.Call.ID, "name": p.Call.Name}}})
 		}
 		half := strings.IndexByte(text, 'x') + 1
-		if p.Call != nil {
+		if p.Call != nil || atOnce {
 			half = len(text) // as in streamed, whose pieces these are compared with
 		}
 		event("contentBlockDelta", map[string]any{"contentBlockIndex": i, "delta": delta(text[:half])})
@@ -177,9 +177,15 @@ func TestConverseAnswersSayWhatTheModelSaid(t *testing.T) {
 					t.Fatalf("%+v (-got +said):\n%s", usage, diff)
 				}
 				s := answerTo(t, caller, Converse).Stream()
-				out, end := pump(s, streamedAsConverse(t, a), rapid.IntRange(1, 200).Draw(t, "chunk"))
+				out, end := pump(s, streamedAsConverse(t, a, false), rapid.IntRange(1, 200).Draw(t, "chunk"))
 				if used, known := s.Usage(); end != Done || used != a.Usage || !known {
 					t.Fatalf("ended %v, used %+v: %s", end, used, out)
+				}
+				// A whole answer told in events is the stream that brings each block at once.
+				told, end := pump(answerTo(t, caller, Converse).Stream(), ConverseEvents(asConverse(t, a)), 1000)
+				atOnce, _ := pump(answerTo(t, caller, Converse).Stream(), streamedAsConverse(t, a, true), 1000)
+				if diff := cmp.Diff(string(atOnce), string(told)); diff != "" || end != Done {
+					t.Fatalf("ended %v (-want +got):\n%s", end, diff)
 				}
 				// Read back as another's answer, the stream is the stream of the same parts.
 				back, _ := pump(answerTo(t, others(caller)[0], caller).Stream(), out, 1000)
@@ -227,6 +233,20 @@ func TestConverseEndWithoutAnswer(t *testing.T) {
 	}
 	if out, ok := s.End(); ok {
 		t.Errorf("an end: %q", out)
+	}
+}
+
+// What is no answer is none as a stream either, and an error is told as one.
+func TestConverseEventsOfNoAnswer(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]Meaning{
+		``: Garbled, `<html>`: Garbled, `{}`: Garbled, `{"output":{"message":{"content":[`: Garbled, `{"output":{"message":{"content":[{"text":7}]}}}`: Garbled,
+		`{"output":{"message":{"content":[{"text":"x"}]}},"stopReason":"malformed_tool_use"}`: Garbled, "{\n\"message\":\"slow\"}": Failed,
+		"{\"output\":{\"message\":{\"content\":[{\"text\":\"x\"},{\"sdk_unknown\":1}]}},\n\"usage\":{\n\"inputTokens\":1},\"stopReason\":\"end_turn\"}": Done,
+	} {
+		if out, end := pump(translation(t, nil, Messages, Converse).Stream(), ConverseEvents([]byte(body)), 1000); end != want {
+			t.Errorf("%s: ended %v: %s", body, end, out)
+		}
 	}
 }
 

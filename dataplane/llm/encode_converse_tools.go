@@ -12,11 +12,8 @@ func (e *converseEncoder) offered() []Tool {
 	if c.Mode == ChoiceNone || len(e.q.Tools) == 0 {
 		return nil
 	}
-	switch {
-	case e.m.has(NoTools):
+	if e.m.has(NoTools) {
 		e.cannot("tools", "the target's model calls no tools")
-	case e.m.has(NoStreamedTools) && e.q.Stream:
-		e.cannot("tools", "the target's model calls no tools where its answer is streamed")
 	}
 	tools := e.q.allowedTools()
 	if c.Mode != ChoiceTool || e.m.has(NamedCalls) {
@@ -104,7 +101,7 @@ func (q *Request) answerTool(hop *Hop) string {
 	f, m := q.Settings.Format, &hop.Model
 	switch {
 	case hop.To != Converse, f == nil, f.Schema == nil, !m.NoSchemas, len(q.Tools) > 0:
-	case m.has(NoTools), m.has(NoForcedCalls), m.has(NoStreamedTools) && q.Stream:
+	case m.has(NoTools), m.has(NoForcedCalls):
 	case f.Name != "":
 		return flatName("", f.Name)
 	default:

@@ -32,9 +32,10 @@ func orText(v json.RawMessage) bool { return len(v) == 0 || v[0] == '"' || strin
 
 // Refusal is a provider's error in dialect d's own envelope, whatever shape it came in: the
 // same text, and the type and code that say the same there. What else the provider said of it
-// is not kept.
-func (d Dialect) Refusal(status int, body []byte, requestID string) []byte {
+// is not kept: error.metadata is the gateway's, metadata, where not nil.
+func (d Dialect) Refusal(status int, body []byte, requestID string, metadata any) []byte {
 	e := refusal(d, status, body)
+	e.Metadata = metadata
 	return d.Envelope(&e, requestID)
 }
 
@@ -107,10 +108,30 @@ func (d Dialect) OwnFailure(ev Event) bool {
 }
 
 // Failure is the event by which dialect d tells of an error that a provider reported in
-// another shape, and which ends the stream.
-func (d Dialect) Failure(data []byte, requestID string, trail *Trail) []byte {
+// another shape, and which ends the stream. metadata is as Refusal has it.
+func (d Dialect) Failure(data []byte, requestID string, trail *Trail, metadata any) []byte {
 	e := refusal(d, 0, data)
+	e.Metadata = metadata
 	return d.ErrorEvent(&e, requestID, trail)
+}
+
+// saysOnlyMessage reports whether a chunk of a chat stream, or an answer, is an error as
+// Cohere and AWS write it, which no word calls one: there is a message and nothing of an
+// answer's, nor of an event's that is not known.
+// https://docs.cohere.com/reference/errors
+func saysOnlyMessage(data []byte) bool {
+	var said map[string]json.RawMessage
+	if !bytes.Contains(data, []byte(`"message"`)) || json.Unmarshal(data, &said) != nil || !isText(said["message"]) {
+		return false
+	}
+	for key := range said {
+		switch key {
+		case "message", "id", "code", "request_id":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // saysError reports whether a chunk of a chat stream, or an answer, is an error in a shape

@@ -41,6 +41,30 @@ func TestReadError(t *testing.T) {
 	}
 }
 
+// Whatever shape a vendor reports an error in, a chat stream ends with it, and nothing else
+// ends it.
+func TestChatErrorsInAStream(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]Meaning{
+		`{"id":"1","message":"no"}`:                                Failed,
+		`{"message":"no"}`:                                         Failed,
+		`{"message":"","id":"1"}`:                                  Content,
+		`{"message":{"role":"assistant"},"id":"1"}`:                Content,
+		`{"id":"1","message":"queued","status":"waiting"}`:         Content,
+		`{"type":"progress","message":"40 %"}`:                     Content,
+		`{"id":"1","choices":[],"message":"no"}`:                   Content,
+		`{"choices":[{"delta":{"content":"\"message\":\"no\""}}]}`: Content,
+		`{"object":"error","message":"no","type":"x"}`:             Failed,
+		`{"object":"x.chunk","message":"no"}`:                      Content,
+		`[{"error":{"code":503,"message":"no"}}]`:                  Failed,
+		`{"message":"no"`:                                          Content,
+	} {
+		if got := Chat.Outcome(Event{Data: []byte(data)}); got != want {
+			t.Errorf("%s: got %v, want %v", data, got, want)
+		}
+	}
+}
+
 func FuzzReadError(f *testing.F) {
 	for _, seed := range []string{`{"error":{"message":"m","code":1}}`, `[{"error":{"details":[{"retryDelay":"1s"}]}}]`, `[`, `{"error":`, `{"details":{}}`, `{"response":{"error":"x"}}`} {
 		f.Add([]byte(seed))

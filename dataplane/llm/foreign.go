@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -16,44 +17,76 @@ func Native(d Dialect, body []byte) []byte {
 	if !bytes.Contains(body, []byte(foreignSeal)) {
 		return body
 	}
-	out, changed := withoutThoughts(d, body, false)
+	if d == Chat {
+		return body // which has no seals
+	}
+	out, changed := withoutThoughts(d, body, thoughts{})
 	if !changed {
 		return body // not for this function to judge
 	}
 	return out
 }
 
-// WithoutThoughts returns a request's body without any thinking in its conversation, and
-// with a model that thinks on a budget told not to think: for a target that refuses what
-// another account's model thought, or a conversation that lacks it. It reports whether
-// that changed anything. All other fields keep their bytes, but for those that are null
-// and the ids of what stands beside a thought, by which OpenAI would ask for it.
-func WithoutThoughts(d Dialect, body []byte) ([]byte, bool) { return withoutThoughts(d, body, true) }
+// chatThoughts are the fields of an assistant's message in which vendors of chat, and the
+// gateway where it translates, write what a model thought. Tools send them back with the
+// conversation, whoever is asked next.
+// https://api-docs.deepseek.com/guides/thinking_mode,
+// https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
+var chatThoughts = []string{"reasoning_content", "reasoning", "reasoning_details"}
 
-func withoutThoughts(d Dialect, body []byte, all bool) ([]byte, bool) {
-	var r reader
-	m := r.document(body)
-	f := thoughts{reader: &r, all: all}
+// Forgotten returns a chat request's body without the thoughts in its conversation that the
+// target does not take back (Model.Forgets), and whether there were any. All other fields keep
+// their bytes, but for those that are null.
+func Forgotten(body []byte, m *Model) ([]byte, bool) {
+	if len(m.Forgets) == 0 || !bytes.Contains(body, []byte(`"reasoning`)) || !mentions(body, m.Forgets) {
+		return nil, false
+	}
+	return withoutThoughts(Chat, body, thoughts{fields: m.Forgets})
+}
+
+func mentions(text []byte, fields []string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool { return bytes.Contains(text, []byte(`"`+f+`"`)) })
+}
+
+// WithoutThoughts returns a request's body without any thinking in its conversation, and
+// with a model that thinks on a budget, or that thinks unasked (m.ThinkSwitch), told not
+// to: for a target that refuses what another account's model thought, or a conversation
+// that lacks it. It reports whether that changed anything. All other fields keep their bytes, but for those that are null
+// and the ids of what stands beside a thought, by which OpenAI would ask for it.
+func WithoutThoughts(d Dialect, body []byte, m *Model) ([]byte, bool) {
+	return withoutThoughts(d, body, thoughts{all: true, fields: chatThoughts, off: d == Chat && m.ThinkSwitch})
+}
+
+func withoutThoughts(d Dialect, body []byte, f thoughts) ([]byte, bool) {
+	f.reader = new(reader)
+	m := f.document(body)
 	switch d {
 	case Messages:
 		f.list(m, "messages", f.message)
 	case Responses:
 		f.list(m, "input", f.item)
+	case Chat:
+		f.list(m, "messages", f.turn)
+		f.off = f.off && f.text(f.at(m, "thinking"), "type") != "disabled"
+		f.changed = f.changed || f.off
+		out := f.rewrite(m)
+		return out, f.err == nil && f.changed
 	default:
 		return nil, false
 	}
 	if f.off = f.all || f.waiting; f.off {
-		f.off = r.text(r.at(m, "thinking"), "type") == "enabled"
+		f.off = f.text(f.at(m, "thinking"), "type") == "enabled"
 		f.changed = f.changed || f.off && f.all
 	}
 	out := f.rewrite(m)
-	return out, r.err == nil && f.changed
+	return out, f.err == nil && f.changed
 }
 
 // thoughts rewrites one list of a request without some or all of the thoughts in it.
 type thoughts struct {
 	*reader
-	all     bool // and not only those with the gateway's seal
+	all     bool     // and not only those with the gateway's seal
+	fields  []string // of a message of chat
 	field   string
 	out     writer
 	changed bool
@@ -139,6 +172,31 @@ func (f *thoughts) message(v raw, w *writer) bool {
 	return true
 }
 
+// turn keeps a message of chat but for the fields with thoughts, and nothing of one that had
+// nothing else.
+func (f *thoughts) turn(v raw, w *writer) bool {
+	if !mentions(v, f.fields) {
+		return f.keep(v, w)
+	}
+	m := f.object("", v)
+	thought := func(m member) bool { return slices.Contains(f.fields, string(m.key)) }
+	if f.text(m, "role") != "assistant" || !slices.ContainsFunc(m, thought) {
+		return f.keep(v, w)
+	}
+	if content := string(m.get("content")); (content == "" || content == "null" || content == `""`) && m.get("tool_calls") == nil && m.get("function_call") == nil && m.get("refusal") == nil {
+		return false
+	}
+	f.changed = true
+	w.open('{')
+	for _, member := range m {
+		if !thought(member) {
+			w.member(member, "", nil)
+		}
+	}
+	w.close('}')
+	return true
+}
+
 // thought reports whether a block is one that is left out.
 func (f *thoughts) thought(m members) bool {
 	if f.text(m, "signature") == foreignSeal {
@@ -160,21 +218,29 @@ func (w *writer) member(m member, name string, instead []byte) {
 }
 
 func (f *thoughts) rewrite(m members) []byte {
-	w := writer{}
+	w, told := writer{}, false
 	w.open('{')
 	for _, member := range m {
 		switch key := string(member.key); {
 		case f.off && key == "thinking":
-			w.raw("thinking", []byte(`{"type":"disabled"}`))
+			w.raw("thinking", disabled)
+			told = true
+		case f.off && key == "reasoning_effort": // how much it is not to think
 		case f.off && key == "context_management" && member.value.kind() == '{':
 			f.contextManagement(&w, member)
 		default:
 			w.member(member, f.field, f.out.b)
 		}
 	}
+	if f.off && !told {
+		w.raw("thinking", disabled)
+	}
 	w.close('}')
 	return w.b
 }
+
+// disabled is thinking that is turned off, as Anthropic and DeepSeek have it.
+var disabled = raw(`{"type":"disabled"}`)
 
 // contextManagement leaves out the edits that clear thinking: without any Anthropic
 // refuses them.

@@ -56,17 +56,61 @@ func TestWithoutThoughts(t *testing.T) {
 			`{"input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"c"},{"type":"message","role":"assistant"},{"type":"item_reference","id":"msg_2"},{"type":"web_search_call","id":"ws_1"},{"type":"custom_tool_call","call_id":"d"}],"include":["reasoning.encrypted_content"]}`},
 		"NoItems": {Responses, `{"input":[{"type":"message","id":"msg_1","role":"assistant"}]}`, ``},
 		"OneText": {Responses, `{"input":"reasoning"}`, ``},
-		"Chat":    {Chat, `{"messages":[{"role":"assistant","reasoning_content":"x"}]}`, ``},
+		"Chat": {Chat, `{"x":1.0,"messages":[{"role":"user","content":"a","reasoning":"kept"},{"role":"assistant","reasoning_content":"x","content":"b","n": 1},{"role":"assistant","reasoning":"x","reasoning_details":[{}],"content":null,"tool_calls":[]},{"role":"assistant","content":"","reasoning_content":"x"}],"reasoning_effort":"low"}`,
+			`{"x":1.0,"messages":[{"role":"user","content":"a","reasoning":"kept"},{"role":"assistant","content":"b","n":1},{"role":"assistant","tool_calls":[]}],"reasoning_effort":"low"}`},
+		"ChatNone": {Chat, `{"messages":[{"role":"assistant","content":"\"reasoning_content\""}]}`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, changed := WithoutThoughts(c.d, []byte(c.body))
+			got, changed := WithoutThoughts(c.d, []byte(c.body), new(Model))
 			if changed != (c.want != "") || changed && string(got) != c.want {
 				t.Errorf("got %t, %s\nwant %s", changed, got, c.want)
 			}
-			if again, more := WithoutThoughts(c.d, got); changed && more {
+			if again, more := WithoutThoughts(c.d, got, new(Model)); changed && more {
 				t.Errorf("something was left: %s", again)
 			}
 		})
+	}
+}
+
+// What a vendor does not take back is left out for it, and stays for others.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	const body = `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","reasoning_content":"x","reasoning":"y","content":"b"}], "reasoning_effort":"low"}`
+	const without = `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}],"reasoning_effort":"low"}`
+	for _, c := range []struct{ family, host, want string }{
+		{"openai", "api.openai.com", without}, {"azure_openai", "x.openai.azure.com", without}, {"mistral", "proxy.example", without}, {"custom", "api.mistral.ai", without},
+		{"perplexity", "", without}, {"google_ai", "", without}, {"vertex", "", without}, {"cohere", "", without}, {"custom", "api.cerebras.ai", without},
+		{"groq", "", `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","reasoning":"y","content":"b"}],"reasoning_effort":"low"}`},
+		{"deepseek", "", ``}, {"openrouter", "", ``}, {"xai", "", ``}, {"together", "", ``}, {"fireworks", "", ``}, {"custom", "llm.example", ``},
+	} {
+		m := KnownModel("x").At(c.family, c.host)
+		got, changed := Forgotten([]byte(body), &m)
+		if changed != (c.want != "") || changed && string(got) != c.want {
+			t.Errorf("%s at %s: got %t, %s", c.family, c.host, changed, got)
+		}
+		if _, changed := Forgotten([]byte(`{"messages":[{"role":"assistant","content":"b"}],"reasoning_effort":"low"}`), &m); changed {
+			t.Errorf("%s at %s: something was left out of nothing", c.family, c.host)
+		}
+	}
+}
+
+// DeepSeek's models think unless told not to, and then want every thought back: without
+// thoughts they are told not to.
+func TestWithoutThoughtsAtDeepSeek(t *testing.T) {
+	t.Parallel()
+	m := KnownModel("deepseek-v4-pro").At("deepseek", "")
+	for body, want := range map[string]string{
+		`{"messages":[{"role":"assistant","content":"b","tool_calls":[{}]}],"reasoning_effort":"high"}`:           `{"messages":[{"role":"assistant","content":"b","tool_calls":[{}]}],"thinking":{"type":"disabled"}}`,
+		`{"thinking":{"type":"enabled"},"messages":[{"role":"assistant","reasoning_content":"x","content":"b"}]}`: `{"thinking":{"type":"disabled"},"messages":[{"role":"assistant","content":"b"}]}`,
+		`{"messages":[],"thinking":{"type":"disabled"}}`:                                                          ``,
+	} {
+		got, changed := WithoutThoughts(Chat, []byte(body), &m)
+		if changed != (want != "") || changed && string(got) != want {
+			t.Errorf("%s: got %t, %s", body, changed, got)
+		}
+		if again, more := WithoutThoughts(Chat, got, &m); changed && more {
+			t.Errorf("something was left: %s", again)
+		}
 	}
 }

@@ -44,9 +44,9 @@ const (
 const advancedToolUse = "advanced-tool-use-2025-11-20"
 
 // claude is the family and the version of one of Anthropic's models, e.g. "opus" and 405 of
-// "us.anthropic.claude-opus-4-5-20251101-v1:0"; 0 where the name does not say it.
+// "us.anthropic.claude-opus-4-5-20251101-v1:0" or "claude-opus-4-5@20251101"; 0 where the name does not say it.
 func claude(model string) (family string, version int) {
-	short := strings.ToLower(model)
+	short, _, _ := strings.Cut(strings.ToLower(model), "@") // Vertex AI's mark of a version
 	if i := strings.LastIndex(short, "claude-"); i >= 0 {
 		short = short[i+len("claude-"):]
 	} else {
@@ -244,15 +244,21 @@ func (b *bedrock) systemBlock(w *writer, v raw) {
 // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
 const lateSystem = 408
 
+// marksSystem reports whether a message is of the system, in the middle of a conversation
+// with a model that takes none there: it comes as a marked turn of the user's, as
+// everywhere else.
+func marksSystem(r *reader, message members, version int) bool {
+	return version < lateSystem && r.text(message, "role") == "system"
+}
+
 // message writes a message, but one that says only how much effort is to be made from here
-// on. To a model that takes no system messages in the middle they
-// come as marked turns of the user's, as everywhere else.
+// on.
 func (b *bedrock) message(w *writer, v raw) {
 	m := b.object("", v)
 	if content := string(m.get("content")); m.get("output_config") != nil && (content == `""` || content == "[]") {
 		return
 	}
-	late := b.text(m, "role") == "system" && b.version < lateSystem
+	late := marksSystem(b.reader, m, b.version)
 	w.open('{')
 	for _, f := range m {
 		switch key := string(f.key); {
@@ -260,7 +266,7 @@ func (b *bedrock) message(w *writer, v raw) {
 		case key == "role" && late:
 			w.str(key, "user")
 		case key == "content" && late:
-			b.marked(w, m)
+			w.marked(b.reader, m)
 		case key == "content":
 			b.list(w, m, key, b.block)
 		default:
@@ -270,7 +276,8 @@ func (b *bedrock) message(w *writer, v raw) {
 	w.close('}')
 }
 
-func (b *bedrock) marked(w *writer, m members) {
+// marked writes what a message of the system says, as content of a user's.
+func (w *writer) marked(r *reader, m members) {
 	w.in("content", '[')
 	text := func(s string) {
 		w.open('{')
@@ -279,9 +286,9 @@ func (b *bedrock) marked(w *writer, m members) {
 		w.close('}')
 	}
 	if m.get("content").kind() == '"' {
-		text(b.text(m, "content"))
+		text(r.text(m, "content"))
 	} else {
-		b.each(m, "content", func(v raw) { text(b.text(b.object("", v), "text")) })
+		r.each(m, "content", func(v raw) { text(r.text(r.object("", v), "text")) })
 	}
 	w.close(']')
 }

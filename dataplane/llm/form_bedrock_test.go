@@ -29,6 +29,7 @@ func TestClaudeVersion(t *testing.T) {
 		haiku45: {"haiku", 405}, opus45: {"opus", 405}, sonnet46: {"sonnet", 406}, opus48: {"opus", 408}, sonnet4: {"sonnet", 400}, haiku3: {"haiku", 300}, opaque: {},
 		"anthropic.claude-opus-4-6-v1": {"opus", 406}, "anthropic.claude-3-7-sonnet-20250219-v1:0": {"sonnet", 307}, "anthropic.claude-sonnet-5": {"sonnet", 500},
 		"anthropic.claude-opus-4-1-20250805-v1:0": {"opus", 401}, "anthropic.claude-v2:1": {}, "anthropic.claude-fable-5": {"", 500}, "": {},
+		"claude-haiku-4-5@20251001": {"haiku", 405}, "claude-opus-4-8@default": {"opus", 408}, "claude-opus-4@20250514": {"opus", 400},
 		"arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-5-haiku-20241022-v1:0": {"haiku", 305},
 	} {
 		family, version := claude(name)

@@ -39,12 +39,8 @@ var vertexLacks = map[string]string{
 	"inference_geo": "on Vertex AI the address says where",
 }
 
-// vertexToolFields and vertexMessageFields are the same as vertexFields inside a tool and
-// inside a message.
-var (
-	vertexToolFields    = []string{"eager_input_streaming", "input_examples"}
-	vertexMessageFields = []string{"output_config"}
-)
+// vertexToolFields are the same as vertexFields inside a tool.
+var vertexToolFields = []string{"eager_input_streaming", "input_examples"}
 
 // Betas are those of a caller's betas that the form takes, by where they go, and one that a
 // request needs and its own vendor does not: request is its body.
@@ -82,9 +78,9 @@ func (w *writer) vertexField(r *reader, m member, model string) {
 	case key == "output_config":
 		w.vertexOutput(r, m.value, model)
 	case key == "tools":
-		w.vertexEach(r, m, vertexToolFields)
+		w.vertexTools(r, m)
 	case key == "messages":
-		w.vertexEach(r, m, vertexMessageFields)
+		w.vertexMessages(r, m, model)
 	default:
 		w.named(m.key)
 		w.unscoped(r, m.value)
@@ -104,9 +100,49 @@ func (w *writer) vertexOutput(r *reader, config raw, model string) {
 	}
 }
 
-// vertexEach writes a list of objects without some of their fields. A message that said
-// nothing else is left out.
-func (w *writer) vertexEach(r *reader, list member, without []string) {
+// vertexTools writes the tools without vertexToolFields.
+func (w *writer) vertexTools(r *reader, list member) {
+	w.objects(r, list, func(tool members) {
+		w.open('{')
+		for _, field := range tool {
+			if !slices.Contains(vertexToolFields, string(field.key)) {
+				w.named(field.key)
+				w.unscoped(r, field.value)
+			}
+		}
+		w.close('}')
+	})
+}
+
+// vertexMessages writes the messages without the output_config that one may have. A message
+// that said nothing else is left out, and one of the system's in the middle is marked for
+// models that take none there.
+func (w *writer) vertexMessages(r *reader, list member, model string) {
+	_, version := claude(model)
+	w.objects(r, list, func(message members) {
+		if content := string(message.get("content")); (content == `""` || content == "[]") && message.get("output_config") != nil {
+			return
+		}
+		late := marksSystem(r, message, version)
+		w.open('{')
+		for _, field := range message {
+			switch key := string(field.key); {
+			case key == "output_config":
+			case key == "role" && late:
+				w.str(key, "user")
+			case key == "content" && late:
+				w.marked(r, message)
+			default:
+				w.named(field.key)
+				w.unscoped(r, field.value)
+			}
+		}
+		w.close('}')
+	})
+}
+
+// objects writes a list whose objects each writes, or leaves out; what is no object stays.
+func (w *writer) objects(r *reader, list member, each func(object members)) {
 	w.in(string(list.key), '[')
 	r.each(members{list}, string(list.key), func(v raw) {
 		if v.kind() != '{' {
@@ -114,19 +150,7 @@ func (w *writer) vertexEach(r *reader, list member, without []string) {
 			w.value(v)
 			return
 		}
-		fields := r.object("", v)
-		lost := func(m member) bool { return slices.Contains(without, string(m.key)) }
-		if content := string(fields.get("content")); (content == `""` || content == "[]") && slices.ContainsFunc(fields, lost) {
-			return
-		}
-		w.open('{')
-		for _, field := range fields {
-			if !lost(field) {
-				w.named(field.key)
-				w.unscoped(r, field.value)
-			}
-		}
-		w.close('}')
+		each(r.object("", v))
 	})
 	w.close(']')
 }

@@ -24,7 +24,12 @@ func TestVertexForm(t *testing.T) {
 			version + `"system":[{"type":"text","text":"a \"scope\"","cache_control":{"type":"ephemeral","ttl":"1h"}}],` +
 				`"messages":[{"role":"assistant","content":[{"type":"tool_use","input":{"cache_control":{"scope":1}}},{"type":"text","cache_control":{"type":"ephemeral"}}]}]}`},
 		"Turns": {`{"messages":[{"role":"user","content":"a"},{"role":"system","content":"","output_config":{"effort":"high"}},{"role":"system","content":"b","output_config":{}},{"role":"assistant","content":""}]}`,
-			"claude-opus-4-6", version + `"messages":[{"role":"user","content":"a"},{"role":"system","content":"b"},{"role":"assistant","content":""}]}`},
+			"claude-opus-4-8", version + `"messages":[{"role":"user","content":"a"},{"role":"system","content":"b"},{"role":"assistant","content":""}]}`},
+		// Models from before 4.8 refuse a system's message in the middle.
+		"LateSystem": {`{"messages":[{"role":"user","content":"a"},{"role":"system","content":"b\"\n","output_config":{}},{"role":"assistant","content":"c"},{"role":"user","content":"d"},{"role":"system","content":[{"type":"text","text":"e","cache_control":{"type":"ephemeral","scope":"global"}},{"type":"text","text":"f"}]}]}`,
+			"claude-haiku-4-5@20251001", version + `"messages":[{"role":"user","content":"a"},{"role":"user","content":[{"type":"text","text":"<system>\nb\"\n\n</system>"}]},{"role":"assistant","content":"c"},{"role":"user","content":"d"},{"role":"user","content":[{"type":"text","text":"<system>\ne\n</system>"},{"type":"text","text":"<system>\nf\n</system>"}]}]}`},
+		"LateSystemTaken": {`{"messages":[{"role":"user","content":"a"},{"role":"system","content":"b"}]}`, "claude-opus-4-8@default",
+			version + `"messages":[{"role":"user","content":"a"},{"role":"system","content":"b"}]}`},
 		"Effort":       {`{"output_config":{"effort":"low","format":{"type":"json_schema"}},"top_k":1}`, "claude-sonnet-4-6", version + `"output_config":{"effort":"low","format":{"type":"json_schema"}},"top_k":1}`},
 		"EffortBefore": {`{"output_config":{"effort":"low"},"top_k":1}`, "claude-haiku-4-5@20251001", version + `"top_k":1}`},
 		"Empty":        {`{}`, "claude-opus-4-6", `{"anthropic_version":"vertex-2023-10-16"}`},
@@ -107,7 +112,7 @@ func TestVertexFormOfClaudeCode(t *testing.T) {
 			t.Errorf("%s is sent: %s", refused, got)
 		}
 	}
-	for _, kept := range []string{`"effort": "medium"`, "12345678901234567890", "clear_thinking_20251015", "defer_loading", `"role":"system"`, `"max_tokens":128000`, `"display": "summarized"`, "x-anthropic-billing-header"} {
+	for _, kept := range []string{`"effort": "medium"`, "12345678901234567890", "clear_thinking_20251015", "defer_loading", `<system>\nAuto mode is on.\n</system>`, `"max_tokens":128000`, `"display": "summarized"`, "x-anthropic-billing-header"} {
 		if !strings.Contains(string(got), kept) {
 			t.Errorf("%s is missing: %s", kept, got)
 		}

@@ -22,7 +22,7 @@ func seeds(f *testing.F, kind, section string) {
 
 // bare is a body without thoughts, or nil.
 func bare(d Dialect, body []byte) []byte {
-	if out, changed := WithoutThoughts(d, body); changed {
+	if out, changed := WithoutThoughts(d, body, &Model{ThinkSwitch: true}); changed {
 		return out
 	}
 	return nil
@@ -91,6 +91,11 @@ func FuzzAnswer(f *testing.F) {
 					t.Fatalf("%s: not JSON: %s", caller, out)
 				}
 				vendorReads(t, caller, out, "answer")
+			}
+			if target == Converse {
+				if out, end := pump(tr.Stream(), ConverseEvents(body), 1000); (end == Done) != (Converse.ReadAnswer(body) == RealAnswer) && end != Garbled {
+					t.Fatalf("%s: told in events it ends %v: %s", caller, end, out)
+				}
 			}
 			if out := tr.Error(500, body); !json.Valid(out) {
 				t.Fatalf("%s: not JSON: %s", caller, out)

@@ -131,7 +131,7 @@ func longestPrefix(table map[string]Model, name string) (Model, bool) {
 var hosts = map[string]string{
 	"api.openai.com": "openai", "api.mistral.ai": "mistral", "api.perplexity.ai": "perplexity", "api.deepseek.com": "deepseek",
 	"openrouter.ai": "openrouter", "generativelanguage.googleapis.com": "google_ai", "api.groq.com": "groq", "api.x.ai": "xai",
-	"api.cohere.ai": "cohere", "api.cohere.com": "cohere", "api.fireworks.ai": "fireworks", "api.together.xyz": "together",
+	"api.cerebras.ai": "cerebras", "api.cohere.ai": "cohere", "api.cohere.com": "cohere", "api.fireworks.ai": "fireworks", "api.together.xyz": "together",
 }
 
 // At is the model as one vendor serves it: how its chat departs from what all who are
@@ -143,9 +143,9 @@ func (m Model) At(family, host string) Model {
 	}
 	switch family {
 	case "openai": // max_tokens is deprecated, and refused by newer models
-		m.CompletionTokens, m.Extras = true, true
+		m.CompletionTokens, m.Extras, m.Forgets = true, true, chatThoughts
 	case "azure_openai":
-		m.Extras = true
+		m.Extras, m.Forgets = true, chatThoughts
 	case "openrouter":
 		// https://openrouter.ai/docs/api/reference/parameters: what a model does not take is
 		// left out there, and so is thinking: /docs/guides/best-practices/reasoning-tokens.
@@ -154,25 +154,32 @@ func (m Model) At(family, host string) Model {
 	case "mistral":
 		// https://docs.mistral.ai/api: fields that it does not know are a 422, and usage comes
 		// unasked. Instructions in the middle are refused (invalid_request_message_order).
-		m.CompletionTokens, m.NoStreamOptions, m.Alternates = false, true, true
+		m.CompletionTokens, m.NoStreamOptions, m.Alternates, m.Forgets = false, true, true, chatThoughts
 	case "perplexity":
 		// https://docs.perplexity.ai/api-reference/chat-completions-post: no functions, and
 		// "user and assistant roles should be alternating".
-		m.NoStreamOptions, m.Alternates, m.PlainText = true, true, true
+		m.NoStreamOptions, m.Alternates, m.PlainText, m.Forgets = true, true, true, chatThoughts
 		m.Traits |= NoTools
 	case "deepseek":
 		// https://api-docs.deepseek.com/api/create-chat-completion: content is a string,
 		// response_format is text or json_object.
 		m.PlainText, m.NoSchemas, m.ThinkSwitch = true, true, true
-	case "google_ai", "vertex":
+	case "google_ai", "vertex": // a field that it does not know is a 400 ("Cannot find field")
+		m.Forgets = chatThoughts
 		// https://ai.google.dev/gemini-api/docs/thought-signatures: Gemini 3 refuses a call in
 		// the conversation without its signature, and takes this for one of another model.
 		if name := strings.ToLower(m.Name); strings.Contains(name, "gemini-") && !strings.Contains(name, "gemini-1") && !strings.Contains(name, "gemini-2") {
 			m.CallSignature = "skip_thought_signature_validator"
 		}
 	case "cohere": // https://docs.cohere.com/docs/compatibility-api
-		m.NoStreamOptions, m.PlainText = true, true
-	case "groq", "xai", "together", "fireworks":
+		m.NoStreamOptions, m.PlainText, m.Forgets = true, true, chatThoughts
+	case "groq":
+		// "property 'reasoning_content' is unsupported". reasoning is its own:
+		// https://console.groq.com/docs/api-reference#chat-create
+		m.Forgets = []string{"reasoning_content", "reasoning_details"}
+	case "cerebras": // the same of both
+		m.PlainText, m.Forgets = true, chatThoughts
+	case "xai", "together", "fireworks":
 	default: // text in parts is not for everyone who says that they are compatible
 		m.PlainText = true
 	}

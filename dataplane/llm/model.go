@@ -61,6 +61,9 @@ type Model struct {
 	Alternates bool
 	// ThinkSwitch: the model thinks unless thinking.type says disabled (DeepSeek).
 	ThinkSwitch bool
+	// Forgets are the fields of an assistant's message in which the target takes no thoughts
+	// back: it refuses the request for them, or has no use for any.
+	Forgets []string
 	// CallSignature stands for the model's own signature of a call that another model
 	// made (Gemini).
 	CallSignature string

@@ -13,7 +13,7 @@ type Trait uint16
 const (
 	NoSystem        Trait = 1 << iota // instructions apart from the conversation
 	NoTools                           // tools
-	NoStreamedTools                   // tools where the answer is streamed
+	NoStreamedTools                   // tools where the answer is streamed; see Translation.Whole
 	NoForcedCalls                     // a choice of tools
 	NoImages                          // images
 	NoDocuments                       // documents that are not text

@@ -195,6 +195,8 @@ type failedResponse struct {
 type responseError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// Metadata is the gateway's own, which OpenAI's clients leave alone.
+	Metadata any `json:"metadata,omitempty"`
 }
 
 // failed writes e as the event response.failed.
@@ -212,7 +214,7 @@ func (t *Trail) failed(e *Error, requestID string) []byte {
 		Sequence int64          `json:"sequence_number"`
 		Response failedResponse `json:"response"`
 	}{"response.failed", next, failedResponse{
-		ID: id, Object: "response", CreatedAt: t.created, Status: "failed", Error: responseError{e.Code, e.Message}, Model: t.model,
+		ID: id, Object: "response", CreatedAt: t.created, Status: "failed", Error: responseError{e.Code, e.Message, e.Metadata}, Model: t.model,
 		Metadata: map[string]string{}, Output: []struct{}{}, Parallel: true, Choice: "auto", Tools: []struct{}{},
 	}})
 	if err != nil { // nothing in it can fail
@@ -223,8 +225,8 @@ func (t *Trail) failed(e *Error, requestID string) []byte {
 
 // Closing is what must follow a provider's own failure so that the stream has an end
 // in the dialect's sense, or nil: OpenAI's "error" event is none, clients wait for
-// response.failed.
-func (t *Trail) Closing(d Dialect, ev Event, requestID string) []byte {
+// response.failed. metadata is the error's, where not nil.
+func (t *Trail) Closing(d Dialect, ev Event, requestID string, metadata any) []byte {
 	if d != Responses || string(ev.kind()) != "error" {
 		return nil
 	}
@@ -232,7 +234,7 @@ func (t *Trail) Closing(d Dialect, ev Event, requestID string) []byte {
 	if said.Code == "" {
 		said.Code = "server_error"
 	}
-	return t.failed(&Error{Code: said.Code, Message: said.Message}, requestID)
+	return t.failed(&Error{Code: said.Code, Message: said.Message, Metadata: metadata}, requestID)
 }
 
 // readResponse judges a whole response.

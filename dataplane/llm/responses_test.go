@@ -149,7 +149,7 @@ func TestBrokenResponseEndsAsFailed(t *testing.T) {
 	want := got
 	want.Type, want.Sequence = "response.failed", 7
 	want.Response.ID, want.Response.Object, want.Response.Status, want.Response.Model, want.Response.CreatedAt = "resp_7", "response", "failed", "gpt-5", 1764504000
-	want.Response.Error, want.Response.Output = responseError{"upstream_stream_broken", "broke \"off\"\n"}, []any{}
+	want.Response.Error, want.Response.Output = responseError{Code: "upstream_stream_broken", Message: "broke \"off\"\n"}, []any{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -172,22 +172,22 @@ func TestBrokenResponseWithoutTrail(t *testing.T) {
 func TestClosingAfterAnErrorEvent(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]responseError{
-		`{"type":"error","code":"rate_limit_exceeded","message":"m","param":null,"sequence_number":4}`: {"rate_limit_exceeded", "m"},
-		`{"type":"error","error":{"type":"server_error","message":"m"},"sequence_number":4}`:           {"server_error", "m"},
+		`{"type":"error","code":"rate_limit_exceeded","message":"m","param":null,"sequence_number":4}`: {Code: "rate_limit_exceeded", Message: "m"},
+		`{"type":"error","error":{"type":"server_error","message":"m"},"sequence_number":4}`:           {Code: "server_error", Message: "m"},
 	} {
 		var trail Trail
 		ev := Event{Data: []byte(data)}
 		trail.Follow(Responses, ev)
-		got := ending(t, trail.Closing(Responses, ev, "r"))
+		got := ending(t, trail.Closing(Responses, ev, "r", nil))
 		if got.Response.Error != want || got.Sequence != 5 {
 			t.Errorf("%s: got %+v", data, got)
 		}
-		if extra := trail.Closing(Messages, ev, "r"); extra != nil {
+		if extra := trail.Closing(Messages, ev, "r", nil); extra != nil {
 			t.Errorf("messages: %q", extra)
 		}
 	}
 	failed := Event{Data: []byte(`{"type":"response.failed","response":{"error":{"code":"x"}}}`)}
-	if extra := new(Trail).Closing(Responses, failed, "r"); extra != nil {
+	if extra := new(Trail).Closing(Responses, failed, "r", nil); extra != nil {
 		t.Errorf("after response.failed: %q", extra)
 	}
 }

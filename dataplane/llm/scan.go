@@ -509,6 +509,9 @@ func (d Dialect) ReadAnswer(body []byte) AnswerKind {
 	if err != nil || s.i != len(body) {
 		return NoAnswer
 	}
+	if kind == NoAnswer && d == Chat && saysOnlyMessage(body) {
+		return ErrorAnswer
+	}
 	return kind
 }
 

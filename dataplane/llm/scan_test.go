@@ -103,6 +103,10 @@ func checkSkip(t *testing.T, text []byte) {
 	if slow.value(0) != nil {
 		return
 	}
+	// In a valid text a delimiter follows a number or a literal.
+	if c, next := text[quick.i], slow.peek(); c != '"' && c != '{' && c != '[' && slow.i < len(text) && !isDelimiter[next] {
+		return
+	}
 	if quick.skip(); quick.i != slow.i {
 		t.Fatalf("skips %d bytes of %q, and reads %d", quick.i, text, slow.i)
 	}
@@ -165,6 +169,8 @@ func TestReadAnswer(t *testing.T) {
 		"ChatNoChoices":     {Chat, `{"choices":[ ]}`, NoAnswer},
 		"ChatError":         {Chat, `{"error":{"message":"x"}}`, ErrorAnswer},
 		"ChatErrorAndMore":  {Chat, `{"choices":[{}],"error":"x"}`, ErrorAnswer},
+		"ChatOnlyMessage":   {Chat, `{"id":"x","message":"no"}`, ErrorAnswer},
+		"ChatMessageOfMore": {Chat, `{"message":"wait","progress":3}`, NoAnswer},
 		"Messages":          {Messages, `{"type":"message","content":[]}`, RealAnswer},
 		"MessagesError":     {Messages, `{"type":"error","error":{"type":"overloaded_error"}}`, ErrorAnswer},
 		"MessagesOfAnother": {Messages, `{"choices":[{}]}`, NoAnswer},

@@ -213,7 +213,7 @@ func (d Dialect) EndMarker(ev Event) bool {
 // hasError reports whether data tells of an error, in OpenAI's shape or a vendor's own.
 func hasError(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"error"`)) {
-		return false
+		return !bytes.Contains(data, []byte(`"choices"`)) && saysOnlyMessage(data)
 	}
 	return saysError(data)
 }

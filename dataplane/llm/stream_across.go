@@ -24,6 +24,10 @@ import (
 // it. out is valid until the next call. A stream holds in memory what waits for its
 // turn, and for a caller of responses all of the answer: at most MaxEventBytes of each.
 type Stream struct {
+	// Metadata is the gateway's own error.metadata, for data in which the provider reports an
+	// error; nil: there is none.
+	Metadata func(data []byte) any
+
 	t       *Translation
 	to      sequence
 	from    deltaReader
@@ -85,6 +89,9 @@ func (s *Stream) Event(ev Event) (out []byte, m Meaning) {
 	case Failed:
 		s.ending, s.over = true, Failed
 		e := s.to.failed.in(s.t.q.From, 0)
+		if s.Metadata != nil {
+			e.Metadata = s.Metadata(ev.Data)
+		}
 		return s.fail(&e), Failed
 	case Done:
 		s.ending, s.over = true, Done

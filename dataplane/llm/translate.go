@@ -198,5 +198,5 @@ func (t *Translation) wantsThinking() bool {
 // Error writes a provider's refusal in the caller's dialect: the same text, and the
 // type and code that say the same there. The status stays what it was.
 func (t *Translation) Error(status int, body []byte) []byte {
-	return t.q.From.Refusal(status, body, t.hop.ID)
+	return t.q.From.Refusal(status, body, t.hop.ID, nil)
 }

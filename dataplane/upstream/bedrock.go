@@ -33,7 +33,7 @@ func (bedrock) ask(req *http.Request, call *Call) {
 	}
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["Accept"] = []string{"application/json"}
-	if call.Stream {
+	if call.Stream && !call.Whole {
 		req.Header["Accept"] = []string{bedrockStream}
 	}
 }
@@ -44,10 +44,15 @@ func (bedrock) answer(resp *http.Response, call *Call) {
 	}
 	switch {
 	case resp.StatusCode > 299:
-		resp.Body = &bedrockError{resp: resp, body: resp.Body}
+		resp.Body = &rewritten{body: resp.Body, limit: maxError, write: func(body []byte) []byte {
+			return llm.BedrockError(resp.Header.Get("X-Amzn-Errortype"), resp.StatusCode, body)
+		}}
 		resp.Header["Content-Type"] = []string{"application/json"}
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), bedrockStream):
 		resp.Body = newEventStream(resp.Body, call.Dialect)
+		resp.Header["Content-Type"] = []string{"text/event-stream"}
+	case call.Whole:
+		resp.Body = &rewritten{body: resp.Body, limit: maxWhole, cut: true, write: llm.ConverseEvents}
 		resp.Header["Content-Type"] = []string{"text/event-stream"}
 	default:
 		return
@@ -56,23 +61,32 @@ func (bedrock) answer(resp *http.Response, call *Call) {
 	delete(resp.Header, "Content-Length")
 }
 
-// maxError bounds what is read of an error; what follows is left.
-const maxError = 256 << 10
+// maxError bounds what is read of an error, maxWhole of an answer that is made a stream; what
+// follows is left.
+const (
+	maxError = 256 << 10
+	maxWhole = 32 << 20
+)
 
-// bedrockError is an error's body, put in Anthropic's envelope when it is read.
-type bedrockError struct {
-	resp *http.Response
-	body io.ReadCloser
-	said *bytes.Reader
-	err  error // that reading broke off with
+// rewritten is a body that is read whole and written anew when it is read first: an error in
+// Anthropic's envelope, an answer in one piece as a stream.
+type rewritten struct {
+	body  io.ReadCloser
+	limit int64
+	cut   bool // what broke off is nothing
+	write func(body []byte) []byte
+	said  *bytes.Reader
+	err   error // that reading broke off with
 }
 
-func (e *bedrockError) Close() error { return e.body.Close() }
+func (e *rewritten) Close() error { return e.body.Close() }
 
-func (e *bedrockError) Read(p []byte) (int, error) {
+func (e *rewritten) Read(p []byte) (int, error) {
 	if e.said == nil {
-		body, err := io.ReadAll(io.LimitReader(e.body, maxError))
-		e.said, e.err = bytes.NewReader(llm.BedrockError(e.resp.Header.Get("X-Amzn-Errortype"), e.resp.StatusCode, body)), err
+		body, err := io.ReadAll(io.LimitReader(e.body, e.limit))
+		if e.said, e.err = bytes.NewReader(nil), err; err == nil || !e.cut {
+			e.said = bytes.NewReader(e.write(body))
+		}
 	}
 	n, err := e.said.Read(p)
 	if err == io.EOF && e.err != nil {

@@ -184,6 +184,7 @@ type Call struct {
 	Target  *decide.Target
 	Dialect llm.Dialect // one that the target takes
 	Stream  bool        // whether the answer is to be streamed
+	Whole   bool        // it is asked for in one piece all the same, and comes as a stream; see llm.Translation.Whole
 	Header  http.Header // what is sent beside the credential; Open takes it over
 	// Own is the caller's own Authorization header, which only a passthrough provider on
 	// its vendor's host is sent.
@@ -196,7 +197,7 @@ type Call struct {
 // *Error. Canceling ctx ends the attempt and the answer's body.
 func (c *Client) Open(ctx context.Context, call Call) (*http.Response, error) {
 	e := call.Target.Endpoint(call.Dialect)
-	if call.Stream && e.Stream != nil {
+	if call.Stream && !call.Whole && e.Stream != nil {
 		return c.send(ctx, call, e.Stream)
 	}
 	return c.send(ctx, call, e.URL)

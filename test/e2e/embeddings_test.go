@@ -60,6 +60,33 @@ func TestEmbeddingsFailOverWithinOneModel(t *testing.T) {
 	}
 }
 
+// A target that says so gives vectors in place of the route's model, and one that does not
+// say so never does.
+func TestEmbeddingsFailOverToAnotherModel(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	for route, fields := range map[string]map[string]any{"strict": nil, "open": {"embeddings_failover": "any_model"}} {
+		for i, m := range []string{route + "-small", route + "-large"} {
+			e.AddTarget(route, e.AddProvider(fmt.Sprintf("%s-%d", route, i+1), "openai", m), m, i+1, fields)
+		}
+		e.Provider.Script(route+"-small", provider.Behavior{Status: 503})
+	}
+	e.Live()
+	if a := e.Call(0, "/v1/embeddings", `{"input":["a"],"model":"strict"}`, nil); a.Status != 503 || !strings.Contains(string(a.Body), `"reason":"different_embedding_model"`) {
+		t.Errorf("strict: status %d: %s", a.Status, a.Body)
+	}
+	if n := asked(e, "strict-large"); n != 0 {
+		t.Errorf("strict: the other model was asked %d times", n)
+	}
+	if a := e.Call(0, "/v1/embeddings", `{"input":["a"],"model":"open"}`, nil); a.Status != 200 || attempt(a) != "2" || !strings.Contains(string(a.Body), `"model":"open-large"`) {
+		t.Errorf("open: status %d by attempt %s: %s", a.Status, attempt(a), a.Body)
+	}
+	said := explain(e, map[string]any{"model": "open", "endpoint": "embeddings", "answers": []any{map[string]any{"position": 1, "status": 503}}})
+	if len(said.Steps) != 2 || said.Steps[1].Decision != "tried" {
+		t.Errorf("explained: %+v", said)
+	}
+}
+
 // A target that fails at embeddings cools down as it would for answers.
 func TestEmbeddingsCountForHealth(t *testing.T) {
 	t.Parallel()

@@ -151,6 +151,45 @@ func TestBedrockCallsATool(t *testing.T) {
 	}
 }
 
+// Some models call no tools in streams: they are asked for the whole answer, and the caller
+// who wants a stream gets one, whose failures are understood like all.
+func TestBedrockCallsToolsWhereItStreamsNone(t *testing.T) {
+	t.Parallel()
+	const llama = "us.meta.llama3-3-70b-instruct-v1:0"
+	e := env.Start(t, env.Options{})
+	e.AddTarget("llama", addBedrock(e, "aws", map[string]any{"models": []string{llama}, "auth_type": "aws_keys",
+		"credentials": map[string]any{"access_key_id": "AKIDEXAMPLE", "secret_access_key": bedrockSecret}}), llama, 1, map[string]any{"cooldown_failure_threshold": 0})
+	e.AddTarget("llama", e.AddProvider("second", "anthropic", "claude-second"), "claude-second", 2, nil)
+	e.Live()
+	ask := func(family string) env.Answer {
+		r := toolRequests[family]
+		return e.Call(0, r.path, fmt.Sprintf(r.body, "llama", true), map[string]string{"Anthropic-Version": "2023-06-01"})
+	}
+	stops := map[string]string{"openai": `"finish_reason":"tool_calls"`, "anthropic": `"stop_reason":"tool_use"`, responses: `"type":"function_call"`}
+	for family := range toolRequests {
+		e.Provider.Script(llama, provider.Behavior{Tokens: 2, Tool: &provider.ToolCall{Name: "read", Input: json.RawMessage(`{"path":"a.txt"}`)}, Usage: &provider.Usage{Input: 431, Output: 77}})
+		a := ask(family)
+		body := strings.ReplaceAll(string(a.Body), `\`, "")
+		if a.Status != 200 || attempt(a) != "1" || !strings.Contains(body, stops[family]) || !strings.Contains(body, "a.txt") || family == "anthropic" && !strings.Contains(body, `"output_tokens":77`) {
+			t.Errorf("%s: status %d by attempt %s: %s", family, a.Status, attempt(a), a.Body)
+		}
+		wantDialect(t, a, family, true)
+		if r := last(t, e, llama); len(r.Problems) > 0 || !strings.HasSuffix(r.Path, "/converse") {
+			t.Errorf("%s: was asked at %s: %q", family, r.Path, r.Problems)
+		}
+		for name, b := range map[string]provider.Behavior{"503": {Status: 503}, "HTML": {HTML: true}, "Empty": {Empty: true}, "Cut": {CutAfter: 1}, "Inside": {ErrorType: "server_error"}} {
+			e.Provider.Script(llama, b)
+			if a := ask(family); a.Status != 200 || attempt(a) != "2" {
+				t.Errorf("%s, %s: status %d by attempt %s: %s", family, name, a.Status, attempt(a), a.Body)
+			}
+		}
+	}
+	e.Provider.Script(llama)
+	if a := call(e, 0, "anthropic", "llama", true); a.Status != 200 || attempt(a) != "1" || !strings.HasSuffix(last(t, e, llama).Path, "/converse-stream") {
+		t.Errorf("without tools: status %d at %s: %s", a.Status, last(t, e, llama).Path, a.Body)
+	}
+}
+
 // What AWS says, as a status or as an exception in a stream, is understood: the next
 // target answers.
 func TestBedrockFailsOver(t *testing.T) {

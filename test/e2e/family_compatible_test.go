@@ -16,31 +16,32 @@ import (
 var compatibles = []struct {
 	family, path string
 	embeds       bool
+	busy         string // what it says with a 503
 	fails        map[string]provider.Behavior
 	refuses      map[string]refused
 }{
-	{"groq", "/openai/v1", false, map[string]provider.Behavior{"key": {Status: 401}, "large": {Status: 413}, "rate": {Status: 429}, "flex": {Status: 498}, "busy": {Status: 503}},
+	{"groq", "/openai/v1", false, "overloaded with other requests", map[string]provider.Behavior{"key": {Status: 401}, "large": {Status: 413}, "rate": {Status: 429}, "flex": {Status: 498}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "discriminator property 'role'"}}},
-	{"together", "/v1", true, map[string]provider.Behavior{"key": {Status: 401}, "credit": {Status: 402}, "missing": {Status: 404}, "rate": {Status: 429}, "busy": {Status: 503}},
+	{"together", "/v1", true, "overloaded with other requests", map[string]provider.Behavior{"key": {Status: 401}, "credit": {Status: 402}, "missing": {Status: 404}, "rate": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"long": {provider.Behavior{Status: 403}, "must be <= 4097"}}},
-	{"mistral", "/v1", true, map[string]provider.Behavior{"key": {Status: 401}, "rate": {Status: 429}, "busy": {Status: 503}, "missing": {Status: 400, Kind: "model_not_found"}},
+	{"mistral", "/v1", true, "Service tier capacity exceeded", map[string]provider.Behavior{"key": {Status: 401}, "rate": {Status: 429}, "busy": {Status: 503}, "missing": {Status: 400, Kind: "model_not_found"}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "Expected last role User or Tool"}, "field": {provider.Behavior{Status: 422}, "Field required"},
 			"detail": {provider.Behavior{Status: 422, Body: `{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required"}]}`}, "Field required"}}},
-	{"xai", "/v1", false, map[string]provider.Behavior{"key": {Status: 400, Kind: "invalid_key"}, "credit": {Status: 403}, "rate": {Status: 429}, "busy": {Status: 503}},
+	{"xai", "/v1", false, "at capacity", map[string]provider.Behavior{"key": {Status: 400, Kind: "invalid_key"}, "credit": {Status: 403}, "rate": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "Argument not supported on this model: stop"}}},
-	{"fireworks", "/inference/v1", true, map[string]provider.Behavior{"missing": {Status: 404}, "suspended": {Status: 412}, "rate": {Status: 429}, "busy": {Status: 503}},
+	{"fireworks", "/inference/v1", true, "Service temporarily overloaded", map[string]provider.Behavior{"missing": {Status: 404}, "suspended": {Status: 412}, "rate": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "Extra inputs are not permitted"}}},
-	{"perplexity", "", false, map[string]provider.Behavior{"key": {Status: 401, HTML: true}, "missing": {Status: 400, Kind: "model_not_found"}, "rate": {Status: 429}, "busy": {Status: 503}},
+	{"perplexity", "", false, "The model is overloaded", map[string]provider.Behavior{"key": {Status: 401, HTML: true}, "missing": {Status: 400, Kind: "model_not_found"}, "rate": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "should alternate with assistant message(s)"}}},
-	{"openrouter", "/api/v1", true, map[string]provider.Behavior{"credit": {Status: 402}, "rate": {Status: 429}, "down": {Status: 502}, "none": {Status: 503}, "choice": {ErrorType: "502"}, "limited": {ErrorType: "429"}},
+	{"openrouter", "/api/v1", true, "No available model provider", map[string]provider.Behavior{"credit": {Status: 402}, "rate": {Status: 429}, "down": {Status: 502}, "none": {Status: 503}, "choice": {ErrorType: "502"}, "limited": {ErrorType: "429"}},
 		map[string]refused{"flagged": {provider.Behavior{Status: 403}, "Your input was flagged"}, "invalid": {provider.Behavior{Status: 400}, "is not a valid model ID"}}},
-	{"deepseek", "/v1", false, map[string]provider.Behavior{"key": {Status: 401}, "balance": {Status: 402}, "rate": {Status: 429}, "busy": {Status: 503}},
+	{"deepseek", "/v1", false, "Service is too busy", map[string]provider.Behavior{"key": {Status: 401}, "balance": {Status: 402}, "rate": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 422}, "Failed to deserialize the JSON body"}}},
-	{"cohere", "/compatibility/v1", true, map[string]provider.Behavior{"key": {Status: 401}, "trial": {Status: 429}, "busy": {Status: 503}},
+	{"cohere", "/compatibility/v1", true, "service unavailable", map[string]provider.Behavior{"key": {Status: 401}, "trial": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "temperature must be between"}}},
-	{"google_ai", "/v1beta/openai", true, map[string]provider.Behavior{"key": {Status: 400, Kind: "invalid_key"}, "rate": {Status: 429}, "busy": {Status: 503}},
+	{"google_ai", "/v1beta/openai", true, "The model is overloaded", map[string]provider.Behavior{"key": {Status: 400, Kind: "invalid_key"}, "rate": {Status: 429}, "busy": {Status: 503}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "Unknown name"}}},
-	{"custom", "/v1", true, map[string]provider.Behavior{"missing": {Status: 404}, "dead": {Status: 503}, "page": {Status: 502, HTML: true}},
+	{"custom", "/v1", true, "The engine is dead", map[string]provider.Behavior{"missing": {Status: 404}, "dead": {Status: 503}, "page": {Status: 502, HTML: true}},
 		map[string]refused{"invalid": {provider.Behavior{Status: 400}, "maximum context length is 4096"}}},
 }
 
@@ -145,6 +146,48 @@ func TestCompatiblesGetWhatTheyTake(t *testing.T) {
 	wantNoProblems(t, e)
 }
 
+// What another model thought comes back with the conversation of a tool that speaks chat. It
+// reaches the families that take it as it is, and none that would refuse it.
+func TestCompatiblesAndThoughtsOfOthers(t *testing.T) {
+	t.Parallel()
+	e := withCompatibles(t, false)
+	const body = `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"Hello"},{"role":"assistant","reasoning_content":"Hm.",%s"content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"read","arguments":"{}"}}]},
+		{"role":"tool","tool_call_id":"call_1","content":"x"}]}`
+	takes := map[string]bool{"together": true, "xai": true, "fireworks": true, "openrouter": true, "deepseek": true, "custom": true}
+	for _, c := range compatibles {
+		for _, stream := range []bool{false, true} {
+			for _, more := range []string{"", `"reasoning_details":[{"type":"reasoning.text","text":"Hm."}],`} {
+				a := e.Call(0, "/v1/chat/completions", fmt.Sprintf(body, c.family, stream, more), nil)
+				got := string(last(t, e, c.family+"-1").Body)
+				if want := fmt.Sprintf(body, c.family+"-1", stream, more); a.Status != 200 || takes[c.family] && got != want || strings.Contains(got, "Hm.") != takes[c.family] {
+					t.Errorf("%s, streamed %t: status %d, was asked %s", c.family, stream, a.Status, got)
+				}
+			}
+		}
+	}
+	wantNoProblems(t, e)
+}
+
+// A conversation in which another model called tools lacks the thoughts that DeepSeek's
+// wants with every call: it is asked once more without thinking, and the caller served.
+func TestDeepSeekGoesOnWithCallsOfOthers(t *testing.T) {
+	t.Parallel()
+	e := withCompatibles(t, false)
+	for _, stream := range []bool{false, true} {
+		a := e.Call(0, "/v1/chat/completions", fmt.Sprintf(`{"model":"deepseek","stream":%t,"reasoning_effort":"high","messages":[{"role":"user","content":"Hello"},
+			{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}]}`, stream), nil)
+		calls := e.Provider.Calls()
+		again := string(calls[len(calls)-1].Body)
+		if a.Status != 200 || len(calls)%2 != 0 || !strings.Contains(again, `"thinking":{"type":"disabled"}`) || strings.Contains(again, "reasoning_effort") {
+			t.Errorf("streamed %t: status %d after %d calls, the last %s", stream, a.Status, len(calls), again)
+		}
+	}
+	if routes := health(e).Routes; len(routes) != 0 {
+		t.Errorf("it was charged to somebody's health: %+v", routes)
+	}
+	wantNoProblems(t, e)
+}
+
 // A family's errors are understood, whatever they look like: another target answers, or
 // the caller reads in its own envelope what the vendor said.
 func TestCompatiblesFail(t *testing.T) {
@@ -205,6 +248,9 @@ func TestCompatiblesBreak(t *testing.T) {
 			body := string(a.Body)
 			if a.Status != 200 || attempt(a) != "1" || a.Broken != nil || !strings.Contains(said(t, way.family, true, a.Body), "Hello from") {
 				t.Errorf("%s as %s: status %d, attempt %s, broken %v: %s", c.family, way.name, a.Status, attempt(a), a.Broken, body)
+			}
+			if !strings.Contains(body, c.busy) {
+				t.Errorf("%s as %s: its own words are missing: %s", c.family, way.name, body)
 			}
 			// An error that its vendor's clients read comes as it was sent, which may be inside a chunk.
 			if ends := endings[way.family]; strings.Count(body, ends.broken)+strings.Count(body, `chunk","error":{`) != 1 || strings.Contains(body, ends.good) {

@@ -159,7 +159,7 @@ func TestVertexTakesClaudeCode(t *testing.T) {
 	e.AddTarget("claude", addVertex(t, e, "vertex", "claude-opus-4-6@default"), "claude-opus-4-6@default", 1, nil)
 	e.Live()
 	const request = `{"model":"claude","max_tokens":128000,"stream":%t,"system":[{"type":"text","text":"You are Claude Code.","cache_control":{"type":"ephemeral","ttl":"1h","scope":"global"}}],
-		"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},{"role":"system","content":"","output_config":{"effort":"high"}}],
+		"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},{"role":"system","content":"","output_config":{"effort":"high"}},{"role":"system","content":"Auto mode is on."}],
 		"tools":[{"name":"Read","input_schema":{"type":"object"},"eager_input_streaming":true,"defer_loading":true}],"metadata":{"user_id":"{}"},
 		"thinking":{"type":"adaptive","display":"summarized"},"context_management":{"edits":[]},"output_config":{"effort":"medium"},"safeguards":{"x":1},"diagnostics":{"previous_message_id":"m"}}`
 	header := map[string]string{"Anthropic-Version": "2023-06-01", "Anthropic-Beta": "claude-code-20250219,interleaved-thinking-2025-05-14,effort-2025-11-24,prompt-caching-scope-2026-01-05," +
@@ -175,7 +175,7 @@ func TestVertexTakesClaudeCode(t *testing.T) {
 			t.Errorf("betas %q, problems %q", got, r.Problems)
 		}
 		for text, there := range map[string]bool{`"anthropic_beta":["context-1m-2025-08-07"]`: true, `"output_config":{"effort":"medium"}`: true, `"defer_loading":true`: true, `"ttl":"1h"`: true,
-			`"user_id":"{}"`: true, `"scope"`: false, `"safeguards"`: false, `"model"`: false, `"high"`: false} {
+			`"user_id":"{}"`: true, `"scope"`: false, `"safeguards"`: false, `"model"`: false, `"high"`: false, `<system>\nAuto mode is on.\n</system>`: true, `"role":"system"`: false} {
 			if strings.Contains(string(r.Body), text) != there {
 				t.Errorf("%s there: want %t: %s", text, there, r.Body)
 			}

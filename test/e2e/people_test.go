@@ -73,6 +73,27 @@ func TestRevokedCredential(t *testing.T) {
 	everywhere(200)
 }
 
+// A connection is checked by a node before it is stored, and nothing of it stays.
+func TestConnectionBeforeItIsStored(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	body := map[string]any{"name": "q", "model_provider": "openai", "base_url": e.ProviderURL + "/v1", "api_key": "not-yet"}
+	e.Provider.ScriptKey("/v1/models", "not-yet", provider.Behavior{Status: 401}, provider.Behavior{})
+	for _, want := range []bool{false, true} {
+		var found struct {
+			Valid  bool
+			Detail string
+		}
+		e.Must(e.Admin(http.MethodPost, "/providers/validate", body), &found)
+		if found.Valid != want || (found.Detail == "") != want {
+			t.Errorf("got %+v, want %t", found, want)
+		}
+	}
+	if list := e.Admin(http.MethodGet, "/providers", nil); strings.Contains(string(list.Body), `"q"`) {
+		t.Errorf("it is stored: %s", list.Body)
+	}
+}
+
 // Whoever leaves loses their keys on every node at once, and gets them back with the
 // account alone if it was only disabled.
 func TestPeopleAndTheirKeys(t *testing.T) {

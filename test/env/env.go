@@ -76,7 +76,7 @@ func Start(t testing.TB, o Options) *Env {
 	system, err := dev.Start(t.Context(), dev.Config{
 		Ambient: o.Ambient, TokenServices: upstream.TokenServices{GoogleToken: e.ProviderURL + provider.GoogleTokenPath, GoogleIAM: e.ProviderURL, AWS: e.ProviderURL},
 		AllowFiles: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
-		DataDir:    o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL, NATSURL: o.NATSURL,
+		DataDir:    o.DataDir, Nodes: o.Nodes, DatabaseURL: o.DatabaseURL, NATSURL: o.NATSURL, MetricsListen: "127.0.0.1:0",
 		Log: slog.New(slog.NewTextHandler(e.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

@@ -67,6 +67,8 @@ var technologies = []struct {
 	{"github.com/golang-migrate/migrate/v4", []string{"migrations"}, "the schema has one history"},
 	{"github.com/aws", []string{"dataplane/upstream"}, "one place signs for AWS and reads its frames; roles and the node's identity come from its own packages"},
 	{"golang.org/x/oauth2", []string{"dataplane/upstream"}, "one place gets tokens from vendors' services; it has no more below it than the metadata client"},
+	{"github.com/prometheus/client_golang", []string{"metrics", "dataplane", "controlplane", "dev", "cmd"}, "each plane counts where things happen, and whoever runs them tells of it; what is pure below them counts nothing"},
+	{"go.yaml.in/yaml", []string{"cmd/spillway/manifest"}, "one file of people's is YAML"},
 	{"golang.org/x/crypto", []string{"controlplane/identity"}, "passwords are hashed in one place"},
 	{"flag", []string{"cmd", "test/bench"}, "main parses; everything else takes a Config"},
 	{"os/signal", []string{"cmd", "test/bench"}, "main waits; everything else takes a context"},
@@ -95,6 +97,7 @@ var directions = []struct {
 }{
 	{"api/node", nil, "both planes depend on it, so it depends on neither"},
 	{"api/admin", nil, "generated"},
+	{"api/client", []string{"api/admin"}, "what callers of the generated code need alike"},
 	{"openapi", nil, "a document"},
 	{"migrations", nil, "SQL"},
 	{"web", nil, "the portal's files"},
@@ -102,7 +105,9 @@ var directions = []struct {
 	{"controlplane/store/storetest", []string{"api/node", "controlplane/store", "controlplane/tenant", "migrations", "dev/postgres"}, "a real database for tests"},
 	{"controlplane/store", []string{"api/node", "controlplane/tenant"}, "an adapter knows the domain, not its siblings"},
 	{"controlplane/identity", []string{"controlplane/store", "controlplane/tenant", "api/node"}, "who calls"},
-	{"controlplane/rest", []string{"api/admin", "api/node", "openapi", "controlplane/identity", "controlplane/store", "controlplane/tenant", "dataplane/decide"}, "operations; decide to explain and to refuse what a node would"},
+	{"controlplane/rest/reference", nil, "a document as a page"},
+	{"controlplane/rest/resttest", []string{"controlplane/identity", "controlplane/rest", "controlplane/store", "controlplane/tenant"}, "a real control plane for tests"},
+	{"controlplane/rest", []string{"controlplane/rest/reference", "api/admin", "api/node", "openapi", "controlplane/identity", "controlplane/store", "controlplane/tenant", "dataplane/decide"}, "operations; decide to explain and to refuse what a node would"},
 	{"controlplane/bus", []string{"api/node", "controlplane/store"}, "what is committed goes out"},
 	{"controlplane", []string{"api", "controlplane", "web"}, "wires its children; never the other plane"},
 	{"dataplane/llm", nil, "wire formats, pure"},
@@ -111,10 +116,12 @@ var directions = []struct {
 	{"dataplane/link", []string{"api/node", "dataplane/decide"}, "the bus"},
 	{"dataplane/gateway", []string{"api/node", "dataplane/decide", "dataplane/llm", "dataplane/upstream"}, "where decisions and I/O meet"},
 	{"dataplane", []string{"api/node", "dataplane"}, "wires its children; never the other plane"},
+	{"metrics", nil, "a process's registry and the listener that serves it"},
 	{"dev/postgres", nil, "a Postgres for whoever needs one"},
-	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
-	{"cmd", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test/provider"}, "main"},
-	{"test", []string{"api", "controlplane", "dataplane", "dev", "migrations", "test", "openapi", "web"}, "tests see everything"},
+	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "metrics", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
+	{"cmd/spillway/manifest", []string{"api/admin", "api/client", "openapi"}, "a file against the admin API, as any client of it"},
+	{"cmd", []string{"cmd/spillway/manifest", "api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test/provider"}, "main"},
+	{"test", []string{"api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test", "openapi", "web"}, "tests see everything"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {

@@ -21,6 +21,8 @@ type vendor struct {
 	ordered  bool     // instructions come first
 	turns    bool     // after instructions the user and the assistant take turns
 	noSchema bool     // response_format is text or json_object
+	strict   []string // fields of a message that it does not know, and refuses
+	missed   bool     // while it thinks it wants what it thought back with every call
 	invalid  int      // the status of a body that it refuses; 0 is 400
 
 	faults  map[string]fault
@@ -37,6 +39,9 @@ type vendor struct {
 var onChat = []string{"model", "messages", "stream", "temperature", "top_p", "max_tokens", "stop", "tools", "tool_choice", "response_format",
 	"presence_penalty", "frequency_penalty", "n", "parallel_tool_calls", "reasoning_effort"}
 
+// thoughts are the fields of a message in which one or another vendor writes what it thought.
+var thoughts = []string{"reasoning_content", "reasoning", "reasoning_details"}
+
 // vendors are by the name of their family.
 //
 // Groq: https://console.groq.com/docs/openai (fields), https://console.groq.com/docs/errors.
@@ -50,7 +55,7 @@ var onChat = []string{"model", "messages", "stream", "temperature", "top_p", "ma
 // Google: https://ai.google.dev/gemini-api/docs/openai and /troubleshooting. A custom one
 // stands for vLLM: https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html.
 var vendors = map[string]vendor{
-	"groq": {path: "/openai/v1", refuses: []string{"logprobs", "top_logprobs", "logit_bias"}, thought: "reasoning", faults: map[string]fault{
+	"groq": {path: "/openai/v1", refuses: []string{"logprobs", "top_logprobs", "logit_bias"}, strict: []string{"reasoning_content", "reasoning_details"}, thought: "reasoning", faults: map[string]fault{
 		"400": {typ: "invalid_request_error", message: "'messages.0' : discriminator property 'role' has invalid value"},
 		"413": {typ: "tokens", code: "rate_limit_exceeded", message: "Request too large for model `%s` in organization `org` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size and try again."},
 		"498": {typ: "internal_server_error", code: "capacity_exceeded", message: "Flex tier capacity exceeded, please try again later."},
@@ -59,7 +64,7 @@ var vendors = map[string]vendor{
 		"402": {typ: "credit_limit", message: "Credit limit exceeded, please add credits to continue."},
 		"403": {typ: "invalid_request_error", message: "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 4000 `inputs` tokens and 2000 `max_new_tokens`"},
 	}},
-	"mistral": {path: "/v1", embeds: true, takes: append([]string{"random_seed", "safe_prompt", "prediction", "prompt_mode", "metadata"}, onChat...), ordered: true, invalid: 422, shape: mistralError, usage: true, faults: map[string]fault{
+	"mistral": {path: "/v1", embeds: true, takes: append([]string{"random_seed", "safe_prompt", "prediction", "prompt_mode", "metadata"}, onChat...), ordered: true, strict: thoughts, invalid: 422, shape: mistralError, usage: true, faults: map[string]fault{
 		"400":             {typ: "invalid_request_message_order", code: "3230", message: "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"},
 		"401":             {typ: "unauthorized", message: "Unauthorized"},
 		"422":             {param: "messages", message: "Field required"},
@@ -94,7 +99,7 @@ var vendors = map[string]vendor{
 		"502": {code: "502", message: "Provider disconnected"},
 		"503": {code: "503", message: "No available model provider meets your routing requirements"},
 	}},
-	"deepseek": {path: "/v1", text: true, noSchema: true, comment: ": keep-alive", blank: "\n\n\n", faults: map[string]fault{
+	"deepseek": {path: "/v1", text: true, noSchema: true, missed: true, comment: ": keep-alive", blank: "\n\n\n", faults: map[string]fault{
 		"422": {typ: "invalid_request_error", code: "invalid_request_error", message: "Failed to deserialize the JSON body into the target type: messages[0]: data did not match any variant"},
 		"503": {typ: "service_unavailable_error", message: "Service is too busy. We advise users to temporarily switch to alternative LLM API service providers."},
 	}},
@@ -104,7 +109,7 @@ var vendors = map[string]vendor{
 		"429": {message: "You are using a Trial key, which is limited to 10 API calls / minute."},
 		"503": {message: "service unavailable"},
 	}},
-	"google_ai": {path: "/v1beta/openai", embeds: true, takes: append([]string{"stream_options", "max_completion_tokens", "extra_body"}, onChat...), shape: googleList, faults: map[string]fault{
+	"google_ai": {path: "/v1beta/openai", embeds: true, takes: append([]string{"stream_options", "max_completion_tokens", "extra_body"}, onChat...), strict: thoughts, shape: googleList, faults: map[string]fault{
 		"400":         {typ: "INVALID_ARGUMENT", code: "400", message: "Invalid JSON payload received. Unknown name \"x\": Cannot find field."},
 		"429":         {typ: "RESOURCE_EXHAUSTED", code: "429", message: "You exceeded your current quota, please check your plan and billing details. Please retry in 52.4s."},
 		"503":         {typ: "UNAVAILABLE", code: "503", message: "The model is overloaded. Please try again later."},
@@ -275,24 +280,38 @@ func (d family) call(x *exchange) (name string, refusal *fault, good func() erro
 		return name, nil, good
 	}
 	x.problems = append(x.problems, param+": "+why)
+	if param == "reasoning_content" && d.missed { // nobody can know before who thought what
+		x.problems = x.problems[:len(x.problems)-1]
+	}
 	refused := d.fault(max(d.invalid, http.StatusBadRequest), "", name)
 	refused.param, refused.message = param, why
 	return name, &refused, good
+}
+
+// vendorMessage is what vendors look at in a message.
+type vendorMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Calls   json.RawMessage `json:"tool_calls"`
+	Thought json.RawMessage `json:"reasoning_content"`
 }
 
 // objection is what the vendor will not take in a body, or "".
 func (d family) objection(body []byte) (param, why string) {
 	var fields map[string]json.RawMessage
 	var in struct {
-		Messages []struct {
-			Role    string          `json:"role"`
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
-		Format struct {
+		Messages []vendorMessage `json:"messages"`
+		Format   struct {
 			Type string `json:"type"`
 		} `json:"response_format"`
+		Thinking struct {
+			Type string `json:"type"`
+		} `json:"thinking"`
 	}
-	if json.Unmarshal(body, &fields) != nil || json.Unmarshal(body, &in) != nil {
+	var loose struct {
+		Messages []map[string]json.RawMessage `json:"messages"`
+	}
+	if json.Unmarshal(body, &fields) != nil || json.Unmarshal(body, &in) != nil || json.Unmarshal(body, &loose) != nil {
 		return "body", "not an object"
 	}
 	for field := range fields {
@@ -304,8 +323,15 @@ func (d family) objection(body []byte) (param, why string) {
 		return "response_format", "This response_format type is unavailable now"
 	}
 	before := "system"
-	for _, m := range in.Messages {
+	for i, m := range in.Messages {
+		for _, field := range d.strict {
+			if _, there := loose.Messages[i][field]; there {
+				return "messages", "property '" + field + "' is unsupported"
+			}
+		}
 		switch {
+		case d.missed && in.Thinking.Type != "disabled" && m.Calls != nil && m.Thought == nil:
+			return "reasoning_content", "The `reasoning_content` in the thinking mode must be passed back to the API."
 		case d.text && len(m.Content) > 0 && m.Content[0] == '[':
 			return "messages", "invalid type: sequence, expected a string"
 		case (d.ordered || d.turns) && m.Role == "system" && before != "system":

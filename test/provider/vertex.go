@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -126,6 +128,10 @@ func (s *Server) vertexCall(x *exchange) (name string, refusal *fault, good func
 			return x.body(http.StatusOK, "application/json", encode(object("input_tokens", estimateTokens(x.received))))
 		}
 	}
+	if refusal == nil && vertexBefore48.MatchString(called) && bytes.Contains(fields["messages"], []byte(`"role":"system"`)) {
+		refusal = &fault{status: 400, typ: "invalid_request_error", message: "messages.1: role 'system' is not supported on this model"}
+		x.problems = append(x.problems, refusal.message)
+	}
 	delete(fields, "anthropic_version")
 	fields["model"] = encode(called)
 	var invalid *fault
@@ -139,6 +145,10 @@ func (s *Server) vertexCall(x *exchange) (name string, refusal *fault, good func
 	}
 	return called, refusal, x.generate
 }
+
+// vertexBefore48 are models that take no system messages in the middle of a conversation.
+// https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+var vertexBefore48 = regexp.MustCompile(`^claude-(3-|(opus|sonnet|haiku)-4(-[0-7])?($|@))`)
 
 // vertexRefuses is why the cloud refuses a request whatever the model.
 func vertexRefuses(x *exchange, fields map[string]json.RawMessage, counting bool) *fault {

@@ -30,7 +30,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -55,7 +58,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -122,7 +128,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -234,7 +243,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -254,6 +266,94 @@ export interface paths {
          * @description Refused with 409 while a provider uses it.
          */
         delete: operations["deleteConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/llm-gateway/admin/connections/{id}/aws-trust-info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * See what the role of a shared credential has to trust
+         * @description Like `aws-role-config`, for a shared credential that is a role. The role itself and an `external_id` of the organization's own are
+         *     sealed with the credential and not shown: with one, the external id is `{external_id}:{your own}`.
+         */
+        get: operations["getAwsTrustInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/llm-gateway/admin/connections/aws-role-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See what a role of AWS has to trust
+         * @description The policies for a new role that the nodes are to assume: whom it trusts, on the condition of the organization's external id, and what
+         *     it may do. The nodes' identity is the operator's to tell (`--aws-principals`); where it is not told it is to be filled in.
+         */
+        get: operations["getAwsRoleConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/llm-gateway/admin/connections/aws-role-validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a role of AWS before it is stored
+         * @description Has a node assume the role with its own identity and ask Bedrock with it, in the region. Nothing is stored.
+         */
+        post: operations["validateAwsRole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/llm-gateway/admin/connections/google-vertex-validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a Google credential before it is stored
+         * @description Has a node get a token for the service account and look at the project's place with it. Nothing is stored.
+         */
+        post: operations["validateGoogleVertex"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -354,7 +454,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -382,7 +485,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -405,9 +511,15 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c12 */
+                /**
+                 * @description The id of the user.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c12
+                 */
                 user_id: components["parameters"]["UserId"];
             };
             cookie?: never;
@@ -498,7 +610,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -532,7 +647,7 @@ export interface paths {
          *     to its default.
          *
          *     With another `model_alias` it adds a target to the route of that name. The model must be enabled on the provider
-         *     first.
+         *     first. A plain name that a routing policy has is refused with 409, here and wherever a route comes by its name.
          */
         post: operations["createModelMapping"];
         delete?: never;
@@ -546,7 +661,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -581,7 +699,8 @@ export interface paths {
         get?: never;
         /**
          * Set the priority of several model mappings
-         * @description All or nothing. An id that does not exist, or is named twice, changes nothing.
+         * @description All or nothing. An id that does not exist, or is named twice, changes nothing. `If-Match` takes the `ETag` of the route, and
+         *     needs entries that are all of it.
          */
         put: operations["reorderModelMappings"];
         post?: never;
@@ -622,7 +741,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -650,7 +772,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -773,7 +898,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -815,7 +943,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -841,7 +972,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -869,7 +1003,10 @@ export interface paths {
                  * @example team%2Fsmart
                  */
                 alias: components["parameters"]["Alias"];
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -953,7 +1090,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -965,6 +1105,10 @@ export interface paths {
          * @description Absent fields are unchanged. A new `api_key` or `credentials` rotates the stored credential in place. Moving
          *     `base_url` to another host, or from https to http, needs the credential in the same request: a stored one is bound
          *     to the host it was given for.
+         *
+         *     Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
+         *     access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
+         *     The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
          */
         put: operations["updateProvider"];
         post?: never;
@@ -983,7 +1127,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1003,7 +1150,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1016,6 +1166,27 @@ export interface paths {
          *     health, like the checks that run by themselves. A provider that passes on the caller's own token is never checked: 400.
          */
         post: operations["probeProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/llm-gateway/admin/providers/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a connection before it is stored
+         * @description Takes what would create a provider, and has a node check the connection. Nothing is stored: the credential is sealed to the
+         *     data plane like one that is, and forgotten. What creating it would refuse is refused here too, but for a name that is taken.
+         */
+        post: operations["validateProvider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1049,7 +1220,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1125,14 +1299,17 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Read a route */
+        /**
+         * Read a route
+         * @description Its `ETag` changes with every target that is added, changed or removed.
+         */
         get: operations["getRoute"];
         put?: never;
         post?: never;
         /**
          * Delete a route
          * @description Its targets are deleted, and it leaves its groups. The models stay enabled: a 1:1 enablement only loses `bare_alias`. Model
-         *     access policies that name the route keep it, and are listed.
+         *     access policies that name the route keep it, and are listed. `If-Match` takes the route's `ETag`.
          */
         delete: operations["deleteRoute"];
         options?: never;
@@ -1207,7 +1384,7 @@ export interface paths {
         /**
          * Create a routing policy
          * @description A name that callers use in `model`, and that picks one of its slots for each request. Every slot must be a route or an enabled
-         *     model, by a name that callers may use. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
+         *     model, by a name that callers may use. A route's name is refused with 409. Policies are validated and stored; the nodes do not know them yet (see `config-status`).
          */
         post: operations["createRoutingPolicy"];
         delete?: never;
@@ -1221,7 +1398,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1274,7 +1454,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1320,7 +1503,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1351,7 +1537,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1393,7 +1582,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1421,7 +1613,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1543,7 +1738,10 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -1643,18 +1841,36 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ApiKey: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was disabled; null: it is not.
+             */
             disabled_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends; null: not by itself.
+             */
             expires_at: string | null;
+            /** @description The name of the group that the key acts for; null: none. */
             group_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
             /**
              * @description The first 8 characters.
@@ -1662,17 +1878,34 @@ export interface components {
              */
             key_prefix: string;
             kind: components["schemas"]["KeyKind"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last used; null: never, or nobody noted it.
+             */
             last_used_at: string | null;
-            /** @example build server */
+            /**
+             * @description Its name, for people.
+             * @example build server
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was revoked; null: it was not.
+             */
             revoked_at: string | null;
+            /** @description What the key is said to be for; they are kept, and nothing goes by them. */
             scopes: string[];
+            /** @description The email address of the user. */
             user_email: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the user.
+             */
             user_id: string | null;
         };
         ApiKeyCreate: {
@@ -1686,8 +1919,12 @@ export interface components {
             group_name?: string;
             /** @description At most 255 characters. */
             name: string;
-            /** @default [] */
+            /**
+             * @description What the key is said to be for; they are kept, and nothing goes by them.
+             * @default []
+             */
             scopes?: string[];
+            /** @description The email address of the user. */
             user_email?: string;
             /**
              * Format: uuid
@@ -1704,22 +1941,35 @@ export interface components {
             grace_secs?: number;
         };
         ApiKeySecret: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends; null: not by itself.
+             */
             expires_at: string | null;
+            /** @description The name of the group that the key acts for; null: none. */
             group_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
             /** @description The secret. It is not stored and cannot be shown again. */
             key: string;
             /** @description The first 8 characters. */
             key_prefix: string;
+            /** @description Its name, for people. */
             name: string;
+            /** @description What the key is said to be for; they are kept, and nothing goes by them. */
             scopes: string[];
         };
         ApiKeyUpdate: {
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description Whether it is disabled. */
             disabled: boolean;
         };
         /**
@@ -1728,7 +1978,10 @@ export interface components {
          */
         AttemptClass: "ok" | "auth_rejected" | "model_not_found" | "rate_limited" | "usage_limit" | "entitlement" | "overloaded" | "server_error" | "timeout" | "connection" | "bad_answer" | "invalid_request" | "canceled" | "internal" | "unknown";
         AuditChange: {
-            /** @enum {string} */
+            /**
+             * @description What was done to it.
+             * @enum {string}
+             */
             action: "create" | "update" | "delete";
             /**
              * @description The same fields after. Null for a deletion.
@@ -1748,24 +2001,46 @@ export interface components {
             before: {
                 [key: string]: unknown;
             } | null;
-            /** @example model_mappings */
+            /**
+             * @description What kind it is.
+             * @example model_mappings
+             */
             kind: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of what changed.
+             */
             resource_id: string;
         };
         AuditEvent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the caller; null for the command line.
+             */
             actor_id: string | null;
-            /** @enum {string} */
+            /**
+             * @description What kind of caller it was.
+             * @enum {string}
+             */
             actor_kind: "user" | "service_account" | "command_line";
-            /** @example terraform */
+            /**
+             * @description The name of the caller.
+             * @example terraform
+             */
             actor_name: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             at: string;
+            /** @description The note of the change; null: none. */
             change_note: string | null;
             /** @description Every row that the operation touched, those beside the resource too. Secrets and their hashes are left out. */
             changes: components["schemas"]["AuditChange"][];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
             /**
              * @description As this document names it, or an act of the command line.
@@ -1802,6 +2077,40 @@ export interface components {
          * @enum {string}
          */
         AuthTypeInput: "bearer_api_key" | "x_api_key" | "azure_api_key" | "bedrock_api_key" | "aws_role" | "aws_keys" | "google_adc" | "google_service_account" | "google_impersonation" | "claude_oauth" | "codex_oauth" | "oauth_passthrough" | "api_key";
+        AwsRoleValidate: {
+            /**
+             * @description One of your own, which comes behind the organization's: at most 1000 letters, digits and `+=,.@:/_-`.
+             * @example prod
+             */
+            external_id?: string;
+            /**
+             * @description The region that Bedrock is asked in.
+             * @example eu-west-1
+             */
+            region: string;
+            /**
+             * @description The ARN of the role.
+             * @example arn:aws:iam::123456789012:role/spillway
+             */
+            role_arn: string;
+        };
+        AwsTrustInfo: {
+            /**
+             * @description What the role has to ask for, or what comes before an external id of your own.
+             * @example 7f1f1b0e-2f0f-4e1c-9b5c-1d2f3a4b5c6d
+             */
+            external_id: string;
+            /** @description What the role needs to be allowed. */
+            permissions_policy: {
+                [key: string]: unknown;
+            };
+            /** @description The identities that nodes act as. Empty where the operator does not tell them. */
+            principal_arns: string[];
+            /** @description The role's trust policy. */
+            trust_policy: {
+                [key: string]: unknown;
+            };
+        };
         /**
          * @description Whether use of the provider has a price by the token. It shows in `effective_pricing`; nothing is billed yet in either mode.
          * @enum {string}
@@ -1813,46 +2122,88 @@ export interface components {
          * @enum {string}
          */
         BillingReason: "subscription" | "local" | "external" | "other";
+        /** @description How much may be used in a period. */
         Budget: {
             action_on_exhaust: components["schemas"]["BudgetAction"];
+            /** @description Percentages of a limit, each reported once in a period. */
             alert_thresholds: number[];
             cost_limit: components["schemas"]["Money"] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
-            /** @example USD */
+            /**
+             * @description Of the cost limit; `USD`.
+             * @example USD
+             */
             currency: string;
+            /** @description Whether it is in force. */
             enabled: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
+            /** @description Of a broad user scope: only members of this group. */
             member_of_group: string | null;
-            /** @example Monthly spend */
+            /**
+             * @description Its name, for people.
+             * @example Monthly spend
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             period: components["schemas"]["BudgetPeriod"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Whom it is for: the id, where the scope has one; null: everybody of the scope.
+             */
             scope_id: string | null;
             scope_type: components["schemas"]["ScopeType"];
+            /** @description Whom it is for: the name, where the scope is known by name. */
             scope_value: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Only calls of this MCP server's tools; null: not narrowed so.
+             */
             target_mcp_server_id: string | null;
+            /** @description Only what names this alias in `model`; null: not narrowed so. */
             target_model_alias: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Only what goes to this provider; null: not narrowed so.
+             */
             target_provider_id: string | null;
+            /** @description Only this model of the provider; null: not narrowed so. */
             target_upstream_model: string | null;
             /**
              * Format: int64
@@ -1860,7 +2211,10 @@ export interface components {
              */
             token_limit: number;
             traffic_type: components["schemas"]["TrafficType"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         /**
@@ -1887,7 +2241,10 @@ export interface components {
              * @default USD
              */
             currency?: string;
-            /** @default true */
+            /**
+             * @description Whether it is in force.
+             * @default true
+             */
             enabled?: boolean;
             /** @description Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none. */
             member_of_group?: string;
@@ -1946,16 +2303,22 @@ export interface components {
              * @description Of the token limit.
              */
             percentage_used: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Tokens of this period.
+             */
             tokens_used: number;
         };
         BudgetUpdate: {
             action_on_exhaust?: components["schemas"]["BudgetAction"];
+            /** @description Percentages of a limit, each reported once in a period. */
             alert_thresholds?: number[];
             change_note?: components["schemas"]["ChangeNote"];
             /** @description Null clears it; one of the two limits must stay. */
             cost_limit?: components["schemas"]["Money"] | null;
+            /** @description Whether it is in force. */
             enabled?: boolean;
+            /** @description Its name, for people. */
             name?: string;
             period?: components["schemas"]["BudgetPeriod"];
             /**
@@ -1972,22 +2335,35 @@ export interface components {
         ChangeNote: string;
         /** @description Whether callers are held to a control. One that does not act yet is validated and stored, and acts later. */
         ConfigActs: {
+            /** @description Whether budgets act. */
             budgets: boolean;
+            /** @description Whether model access policies act. */
             model_access: boolean;
             /** @description Whether use is billed. */
             model_pricing: boolean;
+            /** @description Whether rate limits act. */
             rate_limits: boolean;
+            /** @description Whether `require_pricing_for_mappings` acts. */
             require_pricing_for_mappings: boolean;
+            /** @description Whether `require_routing_policy` acts. */
             require_routing_policy: boolean;
+            /** @description Whether routing policies act. */
             routing_policies: boolean;
         };
         ConfigNode: {
+            /** @description Whether it answered. */
             answered: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Counts restores of the database: a version is one of its epoch.
+             */
             epoch: number | null;
             /** @description Whether that is the newest. */
             live: boolean;
-            /** @example node-1 */
+            /**
+             * @description The name of the node.
+             * @example node-1
+             */
             node: string;
             /** @description The version that the node refused last, where it took none since. It goes on with the one before. */
             refused: components["schemas"]["ConfigRefusal"] | null;
@@ -1998,17 +2374,27 @@ export interface components {
             version: number | null;
         };
         ConfigRefusal: {
-            /** @example does_not_compile */
+            /**
+             * @description A stable word for the case.
+             * @example does_not_compile
+             */
             code: string;
             /** @description Where in the configuration. */
             field: string | null;
+            /** @description What happened, in words. */
             message: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The version of the configuration.
+             */
             version: number;
         };
         ConfigStatus: {
             acts: components["schemas"]["ConfigActs"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Counts restores of the database: a version is one of its epoch.
+             */
             epoch: number;
             /** @description How many of the nodes serve the newest version. */
             live_nodes: number;
@@ -2029,45 +2415,90 @@ export interface components {
         };
         Connection: {
             auth_type: components["schemas"]["AuthType"];
-            /** @example https://api.openai.com/v1 */
+            /**
+             * @description Where it is called.
+             * @example https://api.openai.com/v1
+             */
             base_url: string;
             /** @description The same as `last_change_note`. */
             change_note: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
             /**
              * @description The last four characters of the API key; null where there is none, or where it is shorter than 12.
              * @example 3f9a
              */
             key_last4: string | null;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
             model_provider: components["schemas"]["ModelProvider"];
-            /** @example OpenAI production */
+            /**
+             * @description Its name, for people.
+             * @example OpenAI production
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
+            /** @description What the family needs beside the credential. */
             settings: {
                 [key: string]: unknown;
             };
             /** @description Whether a secret is stored. */
             stores_key_material: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
+        };
+        ConnectionCheck: {
+            /**
+             * @description What the check found, for a person; empty when all is well.
+             * @example the provider refused the credential (401)
+             */
+            detail: string;
+            /**
+             * @description The node that checked.
+             * @example node-1
+             */
+            node: string;
+            outcome: components["schemas"]["ProbeOutcome"];
+            /** @description Whether the provider took the credential. */
+            valid: boolean;
         };
         ConnectionCreate: {
             /**
@@ -2115,6 +2546,7 @@ export interface components {
             settings?: unknown;
         };
         CurrentSession: {
+            /** @description The email address. */
             email: string | null;
             /**
              * Format: date-time
@@ -2131,15 +2563,27 @@ export interface components {
              * @description Of the user or service account.
              */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description What kind it is.
+             * @enum {string}
+             */
             kind: "user" | "service_account";
+            /** @description Its name, for people. */
             name: string;
+            /** @description The organization of the caller. */
             organization: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description The id, which never changes.
+                 */
                 id: string;
+                /** @description Its name, for people. */
                 name: string;
             };
-            /** @enum {string} */
+            /**
+             * @description What the caller may do.
+             * @enum {string}
+             */
             role: "member" | "admin" | "owner";
         };
         /**
@@ -2149,9 +2593,13 @@ export interface components {
         DefaultModelAccess: "allow" | "deny";
         /** @description What use of the target costs, in USD per million tokens; null where there is no price. */
         EffectivePricing: {
+            /** @description USD for a million tokens read from the cache; null: no price of its own. */
             cache_read_cost_per_million_tokens: number | null;
+            /** @description USD for a million tokens written to the cache; null: no price of its own. */
             cache_write_cost_per_million_tokens: number | null;
+            /** @description USD for a million tokens of input; null: no price. */
             input_cost_per_million_tokens: number | null;
+            /** @description USD for a million tokens of output; null: no price. */
             output_cost_per_million_tokens: number | null;
             /**
              * Format: uuid
@@ -2160,7 +2608,19 @@ export interface components {
             pricing_rule_id: string | null;
             source: components["schemas"]["PricingSource"];
         };
+        /**
+         * @description Whether the target may be asked for embeddings in place of another. A route's embeddings are of one model: that of the first target
+         *     that the configuration lets serve them. `same_model`: the target is asked for them only where its upstream model is that one, and
+         *     is skipped with the reason `different_embedding_model` elsewhere. `any_model`: it is asked whatever its model is. Vectors of two
+         *     models cannot be compared, so this is for models that share a vector space, or for callers who embed everything again; the
+         *     answer's `x-bd-provider-route-attempt` says which target gave the vectors. Other endpoints do not look at it.
+         * @default same_model
+         * @example any_model
+         * @enum {string}
+         */
+        EmbeddingsFailover: "same_model" | "any_model";
         Error: {
+            /** @description What is wrong. */
             error: {
                 /** @description A stable word for the case, where a program may want one. */
                 code?: string;
@@ -2168,7 +2628,10 @@ export interface components {
                 message: string;
                 /** @description The path of the field at fault. */
                 param?: string;
-                /** @enum {string} */
+                /**
+                 * @description The kind of error, which goes with the status.
+                 * @enum {string}
+                 */
                 type: "invalid_request_error" | "authentication_error" | "permission_error" | "not_found_error" | "conflict_error" | "internal_error";
             };
         };
@@ -2178,14 +2641,24 @@ export interface components {
              * @description A real attempt's is what it took; here 0, or the whole time limit.
              */
             duration_ms: number;
+            /** @description What happened, in words. */
             message?: string;
-            /** @enum {string} */
+            /**
+             * @description How it ended.
+             * @enum {string}
+             */
             outcome: "failed" | "skipped";
+            /** @description Its place in the order of targets, from 0. */
             position: number;
+            /** @description The name of the provider. */
             provider: string;
+            /** @description Why. */
             reason: string;
+            /** @description Seconds that the provider asks to wait. */
             retry_after_secs?: number;
+            /** @description The status of the provider's answer. */
             status?: number;
+            /** @description The model's name at the vendor. */
             upstream_model: string;
         };
         /**
@@ -2196,7 +2669,10 @@ export interface components {
         ExplainHealth: {
             /** @description How long the target would then cool down by its own policy, rounded up; 0: it would not. */
             cools_for_secs: number;
-            /** @enum {string} */
+            /**
+             * @description What kind it is.
+             * @enum {string}
+             */
             kind: "failure" | "rate_limited" | "overloaded" | "usage_limit" | "auth_rejected" | "probe_ok";
             /**
              * @description Whether it is noted for everyone or for the caller's own credential only.
@@ -2204,8 +2680,9 @@ export interface components {
              */
             scope: "all_users" | "current_credential";
         };
+        /** @description How the request would end. */
         ExplainOutcome: {
-            /** @description What `error.metadata.attempts` lists; empty unless `failed`. */
+            /** @description What `error.metadata.attempts` lists where no target served; empty unless `failed`. Elsewhere `steps` say the same. */
             attempts: components["schemas"]["ExplainAttempt"][];
             /** @description The error's code; null where the error is the provider's own. */
             code: string | null;
@@ -2283,6 +2760,7 @@ export interface components {
              */
             stream?: boolean;
         };
+        /** @description What the model of the request resolves to. */
         ExplainResolution: {
             /**
              * @description `route`: a name of the organization's own. `direct`: one provider's model, by `<provider>/<upstream model>`. `none`:
@@ -2304,7 +2782,10 @@ export interface components {
              * @example rate_limited
              */
             cooldown_reason?: string;
-            /** @enum {string} */
+            /**
+             * @description What became of the target.
+             * @enum {string}
+             */
             decision: "tried" | "skipped" | "not_reached";
             /**
              * @description What denies it to the caller, where that is the reason.
@@ -2319,8 +2800,12 @@ export interface components {
             position: number;
             /** @description It is one of the few requests that a recovering target gets. */
             probe: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
+            /** @description The name of the provider. */
             provider_name: string;
             /**
              * @description Why it is skipped, as in an error's attempts.
@@ -2329,7 +2814,9 @@ export interface components {
             reason: string | null;
             /** @description When a skipped target can serve at the earliest; null where waiting does not help. */
             recovers_in_secs: number | null;
+            /** @description What was tried at the target, in order. */
             tries: components["schemas"]["ExplainTry"][];
+            /** @description The model's name at the vendor. */
             upstream_model: string;
         };
         ExplainTry: {
@@ -2357,6 +2844,7 @@ export interface components {
             wait_secs: number | null;
         };
         Explanation: {
+            /** @description What becomes of the caller. */
             caller: {
                 /** @description Why not: `disabled`, `expired` or `revoked`. The caller is not told. */
                 reason: string | null;
@@ -2365,9 +2853,15 @@ export interface components {
             };
             /** @description The configuration it was judged against. */
             configuration: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Counts restores of the database: a version is one of its epoch.
+                 */
                 epoch: number;
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description The version of the configuration.
+                 */
                 version: number;
             };
             /** @description Whose view of the targets' health it was judged by. */
@@ -2383,6 +2877,23 @@ export interface components {
             resolution: components["schemas"]["ExplainResolution"];
             /** @description Every target of the route, in order. */
             steps: components["schemas"]["ExplainStep"][];
+        };
+        GoogleVertexValidate: {
+            /** @description A service account's key file. */
+            credentials: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description `global`, `us`, `eu` or a region.
+             * @default global
+             * @example us-east5
+             */
+            location?: string;
+            /**
+             * @description The id of the Google Cloud project.
+             * @example my-project
+             */
+            project: string;
         };
         GovernanceConfig: {
             default_model_access: components["schemas"]["DefaultModelAccess"];
@@ -2402,36 +2913,64 @@ export interface components {
         Group: {
             /** @description The same as `last_change_note`. */
             change_note: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description What it is for, for people. */
             description: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
             /** @description The people in it, by email. */
             members: components["schemas"]["GroupMember"][];
-            /** @example research */
+            /**
+             * @description Its name, for people.
+             * @example research
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         GroupCreate: {
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description What it is for, for people. */
             description?: string;
             /**
              * @description At most 255 characters. Unique in the organization, without regard to case.
@@ -2445,9 +2984,14 @@ export interface components {
             user_ids?: string[];
         };
         GroupMember: {
+            /** @description The email address. */
             email: string;
+            /** @description Its name, for people. */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the user.
+             */
             user_id: string;
         };
         GroupMembersAdd: {
@@ -2478,14 +3022,23 @@ export interface components {
          * @enum {string}
          */
         HealthStatus: "unverified" | "healthy" | "unhealthy";
-        /** @enum {string} */
+        /**
+         * @description Whose key it is: a person's, a machine's, or one session's of an agent.
+         * @enum {string}
+         */
         KeyKind: "user" | "machine" | "agent_session";
         Login: {
-            /** @example dana@acme.example */
+            /**
+             * @description The email address.
+             * @example dana@acme.example
+             */
             email: string;
             /** @description The name of the organization, without regard to case. Needed where the address has accounts in several. */
             organization?: string;
-            /** Format: password */
+            /**
+             * Format: password
+             * @description The password.
+             */
             password: string;
         };
         /** @description Other costs for the whole of a request whose prompt has at least so many tokens. */
@@ -2509,43 +3062,80 @@ export interface components {
          */
         MappingSource: "catalog" | "custom";
         ModelAccessPolicy: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description Whether it is in force. */
             enabled: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
-            /** @example Interns use small models */
+            /**
+             * @description Its name, for people.
+             * @example Interns use small models
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             policy_type: components["schemas"]["PolicyType"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Whom it is for: the id, where the scope has one; null: everybody of the scope.
+             */
             scope_id: string | null;
             scope_type: components["schemas"]["ScopeType"];
-            /** @example interns */
+            /**
+             * @description Whom it is for: the name, where the scope is known by name.
+             * @example interns
+             */
             scope_value: string | null;
+            /** @description What it is about, in the order that it was given. */
             targets: components["schemas"]["ModelAccessTarget"][];
             traffic_type: components["schemas"]["TrafficType"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         ModelAccessPolicyCreate: {
             change_note?: components["schemas"]["ChangeNote"];
-            /** @default true */
+            /**
+             * @description Whether it is in force.
+             * @default true
+             */
             enabled?: boolean;
             /** @description At most 255 characters. A caller who is denied is told it. */
             name: string;
@@ -2568,7 +3158,9 @@ export interface components {
         };
         ModelAccessPolicyUpdate: {
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description Whether it is in force. */
             enabled?: boolean;
+            /** @description Its name, for people. */
             name?: string;
             policy_type?: components["schemas"]["PolicyType"];
             /**
@@ -2591,7 +3183,10 @@ export interface components {
              * @example team-*
              */
             alias?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the group of routes.
+             */
             group_id?: string;
             kind: components["schemas"]["ModelAccessTargetKind"];
             /**
@@ -2618,22 +3213,37 @@ export interface components {
         ModelAccessTargetKind: "model_alias" | "model" | "provider" | "provider_model" | "route_group";
         /** @description A model that is enabled on a provider, or a target of a route. */
         ModelMapping: {
+            /** @description Whether the alias alone names it; otherwise only `<provider>/<upstream model>` does. */
             bare_alias: boolean;
             /** @description Null: there are no budgets yet. */
             budget_status: {
                 [key: string]: unknown;
             } | null;
+            /** @description So many failures within the window cool the target down; 0: none do. */
             cooldown_failure_threshold: number;
+            /** @description Seconds of the first cooldown; each next one is twice as long. */
             cooldown_first_secs: number;
+            /** @description The most seconds that a cooldown grows to. */
             cooldown_max_secs: number;
+            /** @description Seconds of a cooldown after a 529; 0: it counts as a failure. */
             cooldown_overloaded_secs: number;
+            /** @description Seconds of a cooldown after a 429 without `Retry-After`. */
             cooldown_rate_limited_secs: number;
+            /** @description Within how many seconds failures count together. */
             cooldown_window_secs: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
             /**
              * @description What the two retry fields do, in one sentence for a person.
@@ -2641,22 +3251,39 @@ export interface components {
              */
             effective_behavior: string;
             effective_pricing: components["schemas"]["EffectivePricing"];
+            embeddings_failover: components["schemas"]["EmbeddingsFailover"];
+            /** @description Whether it serves. Disabling a 1:1 enablement darkens every alias of the model. */
             enabled: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
-            /** @example smart */
+            /**
+             * @description The name that callers use in `model`.
+             * @example smart
+             */
             model_alias: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             /**
              * Format: int32
@@ -2664,12 +3291,18 @@ export interface components {
              */
             priority: number;
             provider_auth_type: components["schemas"]["AuthType"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
+            /** @description The name of the provider. */
             provider_name: string;
             /** @description Seconds, as they apply: the row's own, else the provider's, else 120. */
             request_timeout_secs: number;
+            /** @description How often a 429 is tried again on the same target before the next; 0: never. */
             retry_on_429_count: number;
+            /** @description The longest `Retry-After` that is waited for, in seconds; 0: none. */
             retry_on_429_max_wait_secs: number;
             route_health_status?: components["schemas"]["RouteHealthStatus"];
             serving_status: components["schemas"]["ServingStatus"] | null;
@@ -2678,9 +3311,15 @@ export interface components {
             stale_status: string | null;
             /** @description Seconds, as they apply: the row's own, else the provider's, else 180. */
             stream_idle_timeout_secs: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
-            /** @example gpt-5 */
+            /**
+             * @description The model's name at the vendor.
+             * @example gpt-5
+             */
             upstream_model: string;
         };
         ModelMappingCreate: {
@@ -2720,6 +3359,8 @@ export interface components {
              * @default 60
              */
             cooldown_window_secs?: number;
+            /** @description Default `same_model`. */
+            embeddings_failover?: components["schemas"]["EmbeddingsFailover"];
             /**
              * @description Disabling a 1:1 row stops every route from using that model of the provider.
              * @default true
@@ -2765,34 +3406,57 @@ export interface components {
             upstream_model: string;
         };
         ModelMappingPriority: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Lower comes first.
+             */
             priority: number;
         };
         ModelMappingReorder: {
+            /** @description The mappings and the priority of each. */
             entries: components["schemas"]["ModelMappingPriority"][];
         };
         ModelMappingUpdate: {
+            /** @description Whether the alias alone names it; otherwise only `<provider>/<upstream model>` does. */
             bare_alias?: boolean;
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description So many failures within the window cool the target down; 0: none do. */
             cooldown_failure_threshold?: number;
+            /** @description Seconds of the first cooldown; each next one is twice as long. */
             cooldown_first_secs?: number;
+            /** @description The most seconds that a cooldown grows to. */
             cooldown_max_secs?: number;
+            /** @description Seconds of a cooldown after a 529; 0: it counts as a failure. */
             cooldown_overloaded_secs?: number;
+            /** @description Seconds of a cooldown after a 429 without `Retry-After`. */
             cooldown_rate_limited_secs?: number;
+            /** @description Within how many seconds failures count together. */
             cooldown_window_secs?: number;
+            embeddings_failover?: components["schemas"]["EmbeddingsFailover"];
+            /** @description Whether it serves. Disabling a 1:1 enablement darkens every alias of the model. */
             enabled?: boolean;
+            /** @description The name that callers use in `model`. */
             model_alias?: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Lower comes first.
+             */
             priority?: number;
             /** @description Null unsets it: the provider's applies. */
             request_timeout_secs?: number | null;
+            /** @description How often a 429 is tried again on the same target before the next; 0: never. */
             retry_on_429_count?: number;
+            /** @description The longest `Retry-After` that is waited for, in seconds; 0: none. */
             retry_on_429_max_wait_secs?: number;
             source?: components["schemas"]["MappingSource"];
             /** @description Null unsets it: the provider's applies. */
             stream_idle_timeout_secs?: number | null;
+            /** @description The model's name at the vendor. */
             upstream_model?: string;
         };
         /** @description One version of a price. */
@@ -2801,16 +3465,29 @@ export interface components {
             cache_read_cost_per_million_tokens: components["schemas"]["TokenCost"] | null;
             /** @description Null bills the input cost. */
             cache_write_cost_per_million_tokens: components["schemas"]["TokenCost"] | null;
+            /** @description The family as the catalog names it. */
             catalog_slug: string | null;
+            /** @description Why the price changed; at most 1000 characters. */
             change_reason: string | null;
             change_source: components["schemas"]["PricingChangeSource"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description From when it holds.
+             */
             effective_from: string;
             /**
              * Format: uuid
@@ -2821,19 +3498,31 @@ export interface components {
             /** @description Whether the version ends the price; its costs are then those that ended. */
             is_archived: boolean;
             long_context: components["schemas"]["LongContextPricing"] | null;
-            /** @example gpt-5 */
+            /**
+             * @description A model, or the beginning of names and a `*`.
+             * @example gpt-5
+             */
             model_pattern: string;
-            /** @example openai */
+            /**
+             * @description The family of providers.
+             * @example openai
+             */
             model_provider: string | null;
             /**
              * Format: date-time
              * @description Only in listings of rules, and only where one is scheduled: when the next one takes effect.
              */
             next_scheduled_effective_from?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             output_cost_per_million_tokens: components["schemas"]["TokenCost"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string | null;
             /** @description Of `provider_id`; null too where that provider is gone. */
             provider_name: string | null;
@@ -2900,9 +3589,15 @@ export interface components {
             id: string;
             input_cost_per_million_tokens: components["schemas"]["TokenCost"];
             long_context: components["schemas"]["LongContextPricing"] | null;
-            /** @example gpt-5 */
+            /**
+             * @description A model, or the beginning of names and a `*`.
+             * @example gpt-5
+             */
             model_pattern: string;
-            /** @example openai */
+            /**
+             * @description The family of providers.
+             * @example openai
+             */
             model_provider: string;
             output_cost_per_million_tokens: components["schemas"]["TokenCost"];
             /**
@@ -2916,9 +3611,15 @@ export interface components {
             archived: boolean;
             /** @description How many scheduled versions went with the rule. */
             cancelled_scheduled: number;
-            /** @example true */
+            /**
+             * @description That it is deleted.
+             * @example true
+             */
             deleted: boolean;
-            /** @enum {string} */
+            /**
+             * @description What the deletion did.
+             * @enum {string}
+             */
             mode: "cancelled_scheduled" | "archived_rule";
         };
         ModelPricingImport: {
@@ -2932,6 +3633,7 @@ export interface components {
             cache_read_cost_per_million_tokens?: components["schemas"]["TokenCost"] | null;
             /** @description Null unsets it. */
             cache_write_cost_per_million_tokens?: components["schemas"]["TokenCost"] | null;
+            /** @description Why the price changed; at most 1000 characters. */
             change_reason?: string;
             /**
              * Format: date-time
@@ -2950,32 +3652,59 @@ export interface components {
          */
         ModelProvider: "openai" | "anthropic" | "azure_openai" | "google_ai" | "bedrock" | "vertex" | "groq" | "together" | "mistral" | "cohere" | "xai" | "fireworks" | "perplexity" | "openrouter" | "deepseek" | "custom";
         ModelRouteGroup: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description What it is for, for people. */
             description: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
             /** @description The routes, each once, in the order they were given. */
             model_aliases: string[];
-            /** @example Small models */
+            /**
+             * @description Its name, for people.
+             * @example Small models
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         ModelRouteGroupCreate: {
@@ -2992,6 +3721,7 @@ export interface components {
         };
         ModelRouteGroupMembers: {
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description Names of routes, which need not exist yet. */
             model_aliases: string[];
         };
         ModelRouteGroupUpdate: {
@@ -3000,6 +3730,7 @@ export interface components {
             description?: string | null;
             /** @description Replaces them all. */
             model_aliases?: string[];
+            /** @description Its name, for people. */
             name?: string;
         };
         /**
@@ -3014,25 +3745,50 @@ export interface components {
          */
         Money: number;
         Named: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description Its name, for people. */
             name: string;
         };
-        Node: components["schemas"]["ConfigNode"] & {
+        Node: {
             /** @description The minutes of the last hour in which requests ended, oldest first. */
             activity: components["schemas"]["NodeActivity"][];
+            /** @description Whether it answered in time. */
+            answered: boolean;
             /**
              * @description The version of its program. Null where it did not answer.
              * @example v1.4.0
              */
             build: string | null;
+            /**
+             * Format: int64
+             * @description Of the version.
+             */
+            epoch: number | null;
             /** @description Whether it still learns which targets cool down. */
             joining: boolean;
+            /** @description Whether that is the newest. */
+            live: boolean;
+            /**
+             * @description Its name.
+             * @example node-1
+             */
+            node: string;
+            /** @description The version that the node refused last, where it took none since. It goes on with the one before. */
+            refused: components["schemas"]["ConfigRefusal"] | null;
             /**
              * Format: date-time
              * @description Null where it did not answer.
              */
             started_at: string | null;
+            /**
+             * Format: int64
+             * @description What it serves; null where it did not answer, or serves nothing of the organization.
+             */
+            version: number | null;
         };
         NodeActivity: {
             /**
@@ -3071,7 +3827,10 @@ export interface components {
             expires_at?: string;
             /** @description At most 255 characters. */
             name: string;
-            /** @default [] */
+            /**
+             * @description What the key is said to be for; they are kept, and nothing goes by them.
+             * @default []
+             */
             scopes?: string[];
         };
         OwnModel: {
@@ -3087,8 +3846,12 @@ export interface components {
              */
             model_alias: string;
             model_kind: components["schemas"]["OwnModelKind"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
+            /** @description The name of the provider. */
             provider_name: string;
             route_health_status?: components["schemas"]["RouteHealthStatus"];
             /** @description The models behind a routing policy; empty for any other. */
@@ -3102,11 +3865,16 @@ export interface components {
          */
         OwnModelKind: "route" | "direct";
         OwnModels: {
+            /** @description How many there are. */
             model_count: number;
+            /** @description The models, by name. */
             models: components["schemas"]["OwnModel"][];
         };
         PasswordChange: {
-            /** Format: password */
+            /**
+             * Format: password
+             * @description The password that counts now.
+             */
             current_password: string;
             /**
              * Format: password
@@ -3149,9 +3917,13 @@ export interface components {
         };
         Provider: {
             auth_type: components["schemas"]["AuthType"];
-            /** @example https://api.openai.com/v1 */
+            /**
+             * @description Where it is called.
+             * @example https://api.openai.com/v1
+             */
             base_url: string;
             billing_mode: components["schemas"]["BillingMode"];
+            /** @description A note on how it is billed. */
             billing_note: string | null;
             billing_reason: components["schemas"]["BillingReason"] | null;
             /**
@@ -3166,13 +3938,23 @@ export interface components {
              * @description The shared credential in place of one of its own, or null.
              */
             connection_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description Whether it serves; nothing but an administrator changes it. */
             enabled: boolean;
+            /** @description Whether it serves only while its connection check is not failing. */
             enforce_health_check: boolean;
             /**
              * Format: date-time
@@ -3182,40 +3964,60 @@ export interface components {
             /** @description What the last check found, where it did not find all well; else absent. */
             health_detail?: string;
             health_status: components["schemas"]["HealthStatus"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
             model_provider: components["schemas"]["ModelProvider"];
             model_sync_mode: components["schemas"]["ModelSyncMode"];
-            /** @example OpenAI EU */
+            /**
+             * @description Its name, for people.
+             * @example OpenAI EU
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             /** @description Seconds; null leaves it to the default of 120. */
             request_timeout_secs: number | null;
             /** @description An opaque name of the stored credential; empty when none is stored. */
             secret_path: string;
+            /** @description What the family needs beside the credential. */
             settings: {
                 [key: string]: unknown;
             };
             /** @description Seconds; null leaves it to the default of 180. */
             stream_idle_timeout_secs: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         ProviderCatalogEntry: {
             auth_type: components["schemas"]["AuthType"];
             /** @description Null where it depends on the account. */
             default_base_url: string | null;
+            /** @description Models to begin with. */
             default_models: string[];
             slug: components["schemas"]["ModelProvider"];
         };
@@ -3251,7 +4053,10 @@ export interface components {
             credentials?: {
                 [key: string]: unknown;
             };
-            /** @default true */
+            /**
+             * @description Whether it serves; nothing but an administrator changes it.
+             * @default true
+             */
             enabled?: boolean;
             /**
              * @description Whether a failing connection check takes the provider out of service.
@@ -3293,7 +4098,10 @@ export interface components {
              * @example the provider refused the credential (401)
              */
             detail: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the connection was checked.
+             */
             health_checked_at: string;
             health_status: components["schemas"]["HealthStatus"];
             /**
@@ -3302,7 +4110,10 @@ export interface components {
              */
             node: string;
             outcome: components["schemas"]["ProbeOutcome"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
         };
         ProviderUpdate: {
@@ -3334,7 +4145,9 @@ export interface components {
             credentials?: {
                 [key: string]: unknown;
             };
+            /** @description Whether it serves; nothing but an administrator changes it. */
             enabled?: boolean;
+            /** @description Whether it serves only while its connection check is not failing. */
             enforce_health_check?: boolean;
             model_sync_mode?: components["schemas"]["ModelSyncMode"];
             /** @description As on create. */
@@ -3346,52 +4159,102 @@ export interface components {
             /** @description Null unsets it. */
             stream_idle_timeout_secs?: number | null;
         };
+        /** @description How much may be asked in a minute. */
         RateLimit: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description Whether it is in force. */
             enabled: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
+            /** @description Of a broad user scope: only members of this group. */
             member_of_group: string | null;
-            /** @example Engineering */
+            /**
+             * @description Its name, for people.
+             * @example Engineering
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Requests in a minute; null: no limit.
+             */
             requests_per_minute: number | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Whom it is for: the id, where the scope has one; null: everybody of the scope.
+             */
             scope_id: string | null;
             scope_type: components["schemas"]["ScopeType"];
+            /** @description Whom it is for: the name, where the scope is known by name. */
             scope_value: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Only calls of this MCP server's tools; null: not narrowed so.
+             */
             target_mcp_server_id: string | null;
+            /** @description Only what names this alias in `model`; null: not narrowed so. */
             target_model_alias: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Only what goes to this provider; null: not narrowed so.
+             */
             target_provider_id: string | null;
+            /** @description Only this model of the provider; null: not narrowed so. */
             target_upstream_model: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Tokens in a minute; null: no limit.
+             */
             tokens_per_minute: number | null;
             traffic_type: components["schemas"]["TrafficType"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         RateLimitCreate: {
             change_note?: components["schemas"]["ChangeNote"];
-            /** @default true */
+            /**
+             * @description Whether it is in force.
+             * @default true
+             */
             enabled?: boolean;
             /** @description Narrows a broad `user` scope to the members of this group, each with an allowance of their own. Blank is none. */
             member_of_group?: string;
@@ -3439,23 +4302,43 @@ export interface components {
         };
         RateLimitStatus: {
             policy: components["schemas"]["RateLimit"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Of `requests_per_minute`; null: none.
+             */
             rpm_limit: number | null;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How much of the limit is used.
+             */
             rpm_percentage: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Requests of this minute.
+             */
             rpm_used: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Of `tokens_per_minute`; null: none.
+             */
             tpm_limit: number | null;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How much of the limit is used.
+             */
             tpm_percentage: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Tokens of this minute.
+             */
             tpm_used: number;
         };
         /** @description One with `member_of_group` keeps its scope. */
         RateLimitUpdate: {
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description Whether it is in force. */
             enabled?: boolean;
+            /** @description Its name, for people. */
             name?: string;
             /**
              * Format: int64
@@ -3492,9 +4375,14 @@ export interface components {
             tokens_per_minute?: number | null;
             traffic_type?: components["schemas"]["TrafficType"];
         };
+        /** @description A name that callers use, and the targets that may serve it. */
         Route: {
-            /** @example smart */
+            /**
+             * @description The name that callers use in `model`.
+             * @example smart
+             */
             model_alias: string;
+            /** @description The groups that it is in. */
             model_route_groups: components["schemas"]["Named"][];
             /** @description In the order in which they are tried. */
             targets: components["schemas"]["ModelMapping"][];
@@ -3517,7 +4405,10 @@ export interface components {
             targets: components["schemas"]["RouteTarget"][];
         };
         RouteDeleted: {
-            /** @example true */
+            /**
+             * @description That it is deleted.
+             * @example true
+             */
             deleted: boolean;
             /** @description Targets that are a model's 1:1 enablement: the model stays enabled. */
             kept_enablements: number;
@@ -3543,37 +4434,54 @@ export interface components {
             model_provider: string;
             /** @description By how much the first cooldown is multiplied: it doubles on each failed recovery. */
             multiplier: number;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
+            /** @description The name of the provider. */
             provider_name: string;
             /** @description The last changes of state, newest first. */
             recent_transitions: components["schemas"]["RouteHealthTransition"][];
             state: components["schemas"]["RouteHealthState"];
+            /** @description The model's name at the vendor. */
             upstream_model: string;
         };
         RouteHealthList: {
+            /** @description Whose answers these are. */
             nodes: {
                 /** @description Nodes whose answer is in the list. */
                 answered: string[];
                 /** @description Nodes that serve the organization and did not answer in time. */
                 silent: string[];
             };
+            /** @description Every target that a node has something to say of. */
             routes: components["schemas"]["RouteHealth"][];
         };
         RouteHealthReset: {
-            /** @example gpt-4.1 */
+            /**
+             * @description The model's name at the vendor.
+             * @example gpt-4.1
+             */
             upstream_model: string;
         };
         RouteHealthResetResult: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
             /** @description Whether the reset is on the bus for every node. */
             shared_state_cleared: boolean;
+            /** @description The model's name at the vendor. */
             upstream_model: string;
             /** @description Whether it was cooling down or recovering. */
             was_ejected: boolean;
         };
-        /** @enum {string} */
+        /**
+         * @description How a target stands: serving, being tried again after a cooldown, or cooling down.
+         * @enum {string}
+         */
         RouteHealthState: "healthy" | "half_open" | "ejected";
         /**
          * @description That the nodes hold the target back at the moment, as the row's own cooldown policy judges it. Absent when it is
@@ -3585,11 +4493,17 @@ export interface components {
              * @example Cooling down after repeated provider errors; recovers in 25 s
              */
             message: string;
-            /** @enum {string} */
+            /**
+             * @description Why.
+             * @enum {string}
+             */
             reason: "rate_limited" | "provider_errors" | "auth_failed" | "unavailable" | "overloaded" | "usage_limit";
             /** @description Seconds until the cooldown passes, rounded up; 0 while recovering. */
             recovers_in_secs: number;
-            /** @enum {string} */
+            /**
+             * @description For whom.
+             * @enum {string}
+             */
             scope: "all_users" | "current_credential";
             /**
              * @description `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
@@ -3601,6 +4515,7 @@ export interface components {
             /** @description How long ago, in whole seconds. */
             age_secs: number;
             from: components["schemas"]["RouteHealthState"];
+            /** @description Why. */
             reason: string;
             to: components["schemas"]["RouteHealthState"];
             /** @description Length of the cooldown that began; 0 where none did. */
@@ -3621,12 +4536,15 @@ export interface components {
                 budgets: components["schemas"]["Named"][];
                 /** @description Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. */
                 kept_enablements: number;
+                /** @description Policies that name it by its new name now. */
                 model_access_policies: components["schemas"]["Named"][];
+                /** @description Groups that have it by its new name now. */
                 model_route_groups: components["schemas"]["Named"][];
                 /** @description Those whose `target_model_alias` it was. */
                 rate_limits: components["schemas"]["Named"][];
                 /** @description Those with a slot or a determiner of the name. */
                 routing_policies: components["schemas"]["Named"][];
+                /** @description Whom or what it is about, in order. */
                 targets: number;
             };
             route: components["schemas"]["Route"];
@@ -3662,12 +4580,17 @@ export interface components {
              * @default 60
              */
             cooldown_window_secs?: number;
+            /** @description Default `same_model`. */
+            embeddings_failover?: components["schemas"]["EmbeddingsFailover"];
             /**
              * @description Disabling a 1:1 row stops every route from using that model of the provider.
              * @default true
              */
             enabled?: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id: string;
             /** @description Total time of a non-streaming try. Default: the provider's, else 120. */
             request_timeout_secs?: number;
@@ -3691,38 +4614,72 @@ export interface components {
             upstream_model: string;
         };
         RoutingPolicy: {
+            /** @description Token counts between the slots. */
             context_breakpoints: number[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description The slot, counted from 0, where the determiner fails. */
             default_slot_on_failure: number;
+            /** @description What it is for, for people. */
             description: string | null;
+            /** @description The model that picks; null: the size of the request does. */
             determiner_model_alias: string | null;
+            /** @description In place of the built-in one; null: that. */
             determiner_prompt: string | null;
+            /** @description Whether it is in force. */
             enabled: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
-            /** @example auto */
+            /**
+             * @description The name that callers use in `model`.
+             * @example auto
+             */
             model_alias: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             posture: components["schemas"]["RoutingPosture"];
+            /** @description How many characters of a request the determiner sees. */
             router_input_max_chars: number;
+            /** @description What it picks from, the cheapest first. */
             slots: components["schemas"]["RoutingSlot"][];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         RoutingPolicyCreate: {
@@ -3747,7 +4704,10 @@ export interface components {
             determiner_model_alias?: string;
             /** @description In place of the built-in one, unless it is empty. */
             determiner_prompt?: string;
-            /** @default true */
+            /**
+             * @description Whether it is in force.
+             * @default true
+             */
             enabled?: boolean;
             /**
              * @description What callers put in `model`, without regard to case. Without `/`, and no route's name; at most 255 characters.
@@ -3767,8 +4727,12 @@ export interface components {
         };
         RoutingPolicyUpdate: {
             change_note?: components["schemas"]["ChangeNote"];
+            /** @description Token counts between the slots. */
             context_breakpoints?: number[];
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The slot, counted from 0, where the determiner fails.
+             */
             default_slot_on_failure?: number;
             /** @description Null clears it. */
             description?: string | null;
@@ -3776,10 +4740,15 @@ export interface components {
             determiner_model_alias?: string | null;
             /** @description Null clears it. */
             determiner_prompt?: string | null;
+            /** @description Whether it is in force. */
             enabled?: boolean;
+            /** @description The name that callers use in `model`. */
             model_alias?: string;
             posture?: components["schemas"]["RoutingPosture"];
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description How many characters of a request the determiner sees.
+             */
             router_input_max_chars?: number;
             /** @description Replaces all of them. */
             slots?: components["schemas"]["RoutingSlot"][];
@@ -3792,42 +4761,78 @@ export interface components {
         RoutingRule: {
             /** @description Of all the policy's rules. Not in listings, which have them beside the rules. */
             conflicts?: components["schemas"]["RoutingRuleConflict"][];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
+            /** @description Slots that a request which matches never gets. */
             deny_slots: number[];
-            /** @example Contract review or legal analysis */
+            /**
+             * @description What it is for, for people.
+             * @example Contract review or legal analysis
+             */
             description: string;
+            /** @description Whether it is in force. */
             enabled: boolean;
+            /** @description The lowest slot for a request that matches; null: none. */
             floor_slot: number | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
-            /** @example Legal review */
+            /**
+             * @description Its name, for people.
+             * @example Legal review
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The routing policy that it is of.
+             */
             policy_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         /** @description Two enabled rules, or one and itself, that cannot both hold. It is advice; where both match a request the ban wins. */
         RoutingRuleConflict: {
             /** @description The name of the rule with the bans. */
             conflicts_with: string;
+            /** @description What cannot both hold, in words. */
             detail: string;
             /** @description The name of the rule with the floor. */
             rule: string;
@@ -3841,7 +4846,10 @@ export interface components {
             deny_slots?: number[];
             /** @description The kind of request, in plain words for the determiner; at most 2000 characters. Space around it is dropped. */
             description: string;
-            /** @default true */
+            /**
+             * @description Whether it is in force.
+             * @default true
+             */
             enabled?: boolean;
             /**
              * Format: int32
@@ -3855,20 +4863,25 @@ export interface components {
             name: string;
         };
         RoutingRuleList: {
+            /** @description What cannot both hold. */
             conflicts: components["schemas"]["RoutingRuleConflict"][];
+            /** @description The rules. */
             rules: components["schemas"]["RoutingRule"][];
         };
         RoutingRuleUpdate: {
             change_note?: components["schemas"]["ChangeNote"];
             /** @description Null clears it. */
             deny_slots?: number[] | null;
+            /** @description What it is for, for people. */
             description?: string;
+            /** @description Whether it is in force. */
             enabled?: boolean;
             /**
              * Format: int32
              * @description Null clears it.
              */
             floor_slot?: number | null;
+            /** @description Its name, for people. */
             name?: string;
         };
         RoutingSlot: {
@@ -3906,7 +4919,10 @@ export interface components {
         Session: {
             /** @description What the browser called itself, at most 255 characters. */
             client: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
             /** @description Whether this is the session of the request. */
             current: boolean;
@@ -3915,7 +4931,10 @@ export interface components {
              * @description When it ends whatever happens; without a request it ends twelve hours after the last one.
              */
             expires_at: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
             /**
              * Format: date-time
@@ -3945,13 +4964,17 @@ export interface components {
             phase?: components["schemas"]["SimulatedPhase"];
             /** @description The target's place in the route, from 1. */
             position?: number;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the provider.
+             */
             provider_id?: string;
             /**
              * @description Default 200 in the phases `stream` and `content`.
              * @example 503
              */
             status?: number;
+            /** @description The model's name at the vendor. */
             upstream_model?: string;
         };
         /**
@@ -3967,13 +4990,17 @@ export interface components {
          */
         SimulatedPhase: "answered" | "stream" | "content";
         Token: {
+            /** @description The token. */
             access_token: string;
             /**
              * @description Seconds.
              * @example 3600
              */
             expires_in: number;
-            /** @enum {string} */
+            /**
+             * @description How it is sent.
+             * @enum {string}
+             */
             token_type: "Bearer";
         };
         /**
@@ -3983,8 +5010,12 @@ export interface components {
          */
         TokenCost: number;
         TokenError: {
-            /** @enum {string} */
+            /**
+             * @description What is wrong.
+             * @enum {string}
+             */
             error: "invalid_request" | "invalid_client" | "unsupported_grant_type";
+            /** @description What is wrong, in words. */
             error_description?: string;
         };
         TokenRequest: {
@@ -3995,10 +5026,16 @@ export interface components {
              * @description Here or in HTTP Basic.
              */
             client_secret?: string;
-            /** @example client_credentials */
+            /**
+             * @description `client_credentials`.
+             * @example client_credentials
+             */
             grant_type: string;
         };
-        /** @enum {string} */
+        /**
+         * @description Which kind of traffic: calls of models, of MCP tools, or both.
+         * @enum {string}
+         */
         TrafficType: "all" | "llm" | "mcp";
         /**
          * @description What an answer means. `entitlement` is a 429 that waiting does not cure, `bad_answer` one that is not a model's
@@ -4054,39 +5091,72 @@ export interface components {
         User: {
             /** @description The same as `last_change_note`. */
             change_note: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             created_at: string;
+            /** @description The email address of who created it. */
             created_by_email: string | null;
+            /** @description The name of who created it: a person, or a service account. */
             created_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null: not a person with an account.
+             */
             created_by_user_id: string | null;
-            /** @example dana@acme.example */
+            /**
+             * @description The email address.
+             * @example dana@acme.example
+             */
             email: string;
+            /** @description Whether the user may sign in, and the keys of the user let callers in. */
             enabled: boolean;
             /** @description The names of the groups, sorted. */
             groups: string[];
             /** @description Whether the account can be signed in to with a password. */
             has_password: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id, which never changes.
+             */
             id: string;
+            /** @description The `change_note` of the last change; null where that had none. */
             last_change_note: string | null;
             /**
              * Format: date-time
              * @description Null until the first change after creation.
              */
             last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
             last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
             last_modified_by_name: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
             last_modified_by_user_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the user last signed in; null: never.
+             */
             last_sign_in_at: string | null;
-            /** @example Dana */
+            /**
+             * @description Its name, for people.
+             * @example Dana
+             */
             name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The organization that it belongs to.
+             */
             org_id: string;
             role: components["schemas"]["UserRole"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
             updated_at: string;
         };
         UserCreate: {
@@ -4096,7 +5166,10 @@ export interface components {
              * @example dana@acme.example
              */
             email: string;
-            /** @default true */
+            /**
+             * @description Whether the user may sign in, and the keys of the user let callers in.
+             * @default true
+             */
             enabled?: boolean;
             /**
              * @description At most 255 characters.
@@ -4120,6 +5193,7 @@ export interface components {
             change_note?: components["schemas"]["ChangeNote"];
             /** @description As on create. */
             email?: string;
+            /** @description Whether the user may sign in, and the keys of the user let callers in. */
             enabled?: boolean;
             /** @description As on create. */
             name?: string;
@@ -4320,6 +5394,8 @@ export interface components {
         /** @description The access token is missing, invalid or expired. */
         Unauthenticated: {
             headers: {
+                /** @description Takes the cookie of a session away that has ended. */
+                "Set-Cookie"?: string;
                 "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
@@ -4380,7 +5456,10 @@ export interface components {
          * @example team%2Fsmart
          */
         Alias: string;
-        /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+        /**
+         * @description The id of the resource.
+         * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+         */
         Id: string;
         /**
          * @description Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
@@ -4397,7 +5476,10 @@ export interface components {
         IfMatch: string;
         /** @description At most this many. Without it, all. */
         Limit: number;
-        /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c12 */
+        /**
+         * @description The id of the user.
+         * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c12
+         */
         UserId: string;
     };
     requestBodies: never;
@@ -4419,6 +5501,8 @@ export type AuditChange = components['schemas']['AuditChange'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type AuthType = components['schemas']['AuthType'];
 export type AuthTypeInput = components['schemas']['AuthTypeInput'];
+export type AwsRoleValidate = components['schemas']['AwsRoleValidate'];
+export type AwsTrustInfo = components['schemas']['AwsTrustInfo'];
 export type BillingMode = components['schemas']['BillingMode'];
 export type BillingReason = components['schemas']['BillingReason'];
 export type Budget = components['schemas']['Budget'];
@@ -4433,11 +5517,13 @@ export type ConfigNode = components['schemas']['ConfigNode'];
 export type ConfigRefusal = components['schemas']['ConfigRefusal'];
 export type ConfigStatus = components['schemas']['ConfigStatus'];
 export type Connection = components['schemas']['Connection'];
+export type ConnectionCheck = components['schemas']['ConnectionCheck'];
 export type ConnectionCreate = components['schemas']['ConnectionCreate'];
 export type ConnectionUpdate = components['schemas']['ConnectionUpdate'];
 export type CurrentSession = components['schemas']['CurrentSession'];
 export type DefaultModelAccess = components['schemas']['DefaultModelAccess'];
 export type EffectivePricing = components['schemas']['EffectivePricing'];
+export type EmbeddingsFailover = components['schemas']['EmbeddingsFailover'];
 export type Error = components['schemas']['Error'];
 export type ExplainAttempt = components['schemas']['ExplainAttempt'];
 export type ExplainEndpoint = components['schemas']['ExplainEndpoint'];
@@ -4448,6 +5534,7 @@ export type ExplainResolution = components['schemas']['ExplainResolution'];
 export type ExplainStep = components['schemas']['ExplainStep'];
 export type ExplainTry = components['schemas']['ExplainTry'];
 export type Explanation = components['schemas']['Explanation'];
+export type GoogleVertexValidate = components['schemas']['GoogleVertexValidate'];
 export type GovernanceConfig = components['schemas']['GovernanceConfig'];
 export type GovernanceConfigUpdate = components['schemas']['GovernanceConfigUpdate'];
 export type Group = components['schemas']['Group'];
@@ -4648,7 +5735,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -4684,7 +5774,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -4723,7 +5816,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -4768,7 +5864,10 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -4910,7 +6009,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -4946,7 +6048,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -4990,7 +6095,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5157,7 +6265,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5193,7 +6304,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5237,7 +6351,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5252,6 +6369,122 @@ export interface operations {
             409: components["responses"]["Conflict"];
             412: components["responses"]["Stale"];
             500: components["responses"]["Internal"];
+        };
+    };
+    getAwsTrustInfo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The policies. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AwsTrustInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getAwsRoleConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The policies. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AwsTrustInfo"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    validateAwsRole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AwsRoleValidate"];
+            };
+        };
+        responses: {
+            /** @description What the check found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionCheck"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    validateGoogleVertex: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GoogleVertexValidate"];
+            };
+        };
+        responses: {
+            /** @description What the check found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionCheck"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     watchChanges: {
@@ -5449,7 +6682,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5485,7 +6721,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5528,7 +6767,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5557,7 +6799,10 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5593,9 +6838,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c12 */
+                /**
+                 * @description The id of the user.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c12
+                 */
                 user_id: components["parameters"]["UserId"];
             };
             cookie?: never;
@@ -5754,7 +7005,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5790,7 +7044,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5815,7 +7072,6 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
             412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
@@ -5834,7 +7090,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5926,7 +7185,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -5962,7 +7224,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6006,7 +7271,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6025,7 +7293,14 @@ export interface operations {
     reorderModelMappings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -6051,6 +7326,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
             500: components["responses"]["Internal"];
@@ -6139,7 +7415,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6183,7 +7462,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6220,7 +7502,10 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6302,6 +7587,10 @@ export interface operations {
     listModelPricingHistory: {
         parameters: {
             query: {
+                /** @description Only what comes after this id. */
+                after?: components["parameters"]["After"];
+                /** @description At most this many. Without it, all. */
+                limit?: components["parameters"]["Limit"];
                 /** @description The rule's `model_pattern`. */
                 model_pattern: string;
                 /** @description The rule's `model_provider`. Without it, the rule that has none. */
@@ -6316,6 +7605,7 @@ export interface operations {
             /** @description The versions. */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6419,7 +7709,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6518,7 +7811,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6554,7 +7850,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6601,7 +7900,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6631,7 +7933,10 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6679,7 +7984,10 @@ export interface operations {
                  * @example team%2Fsmart
                  */
                 alias: components["parameters"]["Alias"];
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6818,7 +8126,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6854,7 +8165,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6898,7 +8212,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6924,7 +8241,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6953,7 +8273,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -6973,6 +8296,38 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    validateProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderCreate"];
+            };
+        };
+        responses: {
+            /** @description What the check found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionCheck"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Unprocessable"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };
@@ -7053,7 +8408,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7089,7 +8447,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7133,7 +8494,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7226,6 +8590,7 @@ export interface operations {
             /** @description The route as stored. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7260,6 +8625,7 @@ export interface operations {
             /** @description The route. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7276,7 +8642,14 @@ export interface operations {
     deleteRoute: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description The route's name, percent-encoded where it holds a `/` or a space.
@@ -7301,6 +8674,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
             500: components["responses"]["Internal"];
         };
     };
@@ -7315,6 +8689,12 @@ export interface operations {
                  * @example 7f6c1f0e-3b1a-4d0c-9d44-3f2f6a1c5e77
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
                 /**
@@ -7334,6 +8714,7 @@ export interface operations {
             /** @description The copy. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7345,6 +8726,7 @@ export interface operations {
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
             500: components["responses"]["Internal"];
@@ -7353,7 +8735,14 @@ export interface operations {
     renameRoute: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description The route's name, percent-encoded where it holds a `/` or a space.
@@ -7372,6 +8761,7 @@ export interface operations {
             /** @description The route under its new name, and what was carried along. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7383,6 +8773,7 @@ export interface operations {
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
             500: components["responses"]["Internal"];
@@ -7463,7 +8854,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7499,7 +8893,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7543,7 +8940,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7562,6 +8962,10 @@ export interface operations {
     listRoutingRules: {
         parameters: {
             query: {
+                /** @description Only what comes after this id. */
+                after?: components["parameters"]["After"];
+                /** @description At most this many. Without it, all. */
+                limit?: components["parameters"]["Limit"];
                 /** @description The routing policy. */
                 policy_id: string;
             };
@@ -7574,6 +8978,7 @@ export interface operations {
             /** @description Every rule of the policy. */
             200: {
                 headers: {
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7636,7 +9041,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7672,7 +9080,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7715,7 +9126,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7812,7 +9226,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7848,7 +9265,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7892,7 +9312,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7919,7 +9342,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -7948,7 +9374,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -8051,7 +9480,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -8087,7 +9519,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -8126,7 +9561,10 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -8171,7 +9609,10 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -8220,7 +9661,6 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotPermitted"];
             429: components["responses"]["TooManyStreams"];
             500: components["responses"]["Internal"];
         };
@@ -8244,7 +9684,6 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotPermitted"];
             409: components["responses"]["Conflict"];
             500: components["responses"]["Internal"];
         };
@@ -8277,7 +9716,6 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooMany"];
@@ -8305,7 +9743,6 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
-            404: components["responses"]["NotFound"];
             500: components["responses"]["Internal"];
         };
     };
@@ -8342,7 +9779,6 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
-            404: components["responses"]["NotFound"];
             412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Unprocessable"];
@@ -8384,7 +9820,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11 */
+                /**
+                 * @description The id of the resource.
+                 * @example 0198c5a2-7d3e-7c41-9a55-0b8a4f6f2c11
+                 */
                 id: components["parameters"]["Id"];
             };
             cookie?: never;
@@ -8478,7 +9917,6 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotPermitted"];
             500: components["responses"]["Internal"];
         };
     };

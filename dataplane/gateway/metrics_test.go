@@ -1,0 +1,132 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/spillway-gateway/spillway/api/node"
+)
+
+// wantMetrics checks what the metrics of these names tell: a line for each, in order.
+func (b *bed) wantMetrics(want string, names ...string) {
+	b.t.Helper()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		b.t.Error(err)
+	}
+	var got []string
+	for _, f := range families {
+		if !slices.Contains(names, f.GetName()) {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			got = append(got, fmt.Sprintf("%s{%s} %v", f.GetName(), strings.Join(labels, ","), m.GetCounter().GetValue()+m.GetGauge().GetValue()))
+		}
+	}
+	if diff := cmp.Diff(strings.Join(strings.Fields(want), "\n"), strings.Join(strings.Fields(strings.Join(got, "\n")), "\n")); diff != "" {
+		b.t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// observed is how many observations a histogram has had.
+func (b *bed) observed(name string) (n uint64) {
+	b.t.Helper()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				n += m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return n
+}
+
+var counted = []string{"spillway_requests_total", "spillway_attempts_total", "spillway_targets_skipped_total", "spillway_requests_in_flight", "spillway_streams_open"}
+
+// A request counts once by how it ends, and each of its attempts by what came of it.
+func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
+	d := &dialects[0] // chat
+	bubble(t, d, pair(node.Mapping{RetryOn429Count: 1}), func(t *testing.T, b *bed) {
+		b.ask(false)
+		b.on("first", func(c *call) { c.refuse(503) })
+		b.ask(true)
+		b.on("first", func(c *call) { c.refuse(429, "Retry-After", "100") })
+		b.ask(false) // tried twice
+		b.ask(false) // skipped
+		b.on("second", as(400, jsonType, `{"error":{"message":"no"}}`))
+		b.ask(false)
+		for _, path := range []string{"/v1/models", "/metrics", "/healthz"} {
+			if status := b.status(http.MethodGet, path, ""); path == "/metrics" && status != http.StatusNotFound {
+				t.Errorf("callers are told the metrics: status %d", status)
+			}
+		}
+		b.wantMetrics(`spillway_attempts_total{failover=false,outcome=invalid_request,provider_family=openai} 1
+			spillway_attempts_total{failover=false,outcome=ok,provider_family=openai} 4
+			spillway_attempts_total{failover=true,outcome=rate_limited,provider_family=openai} 2
+			spillway_attempts_total{failover=true,outcome=server_error,provider_family=openai} 1
+			spillway_requests_in_flight{} 0
+			spillway_requests_total{status=2xx,surface=chat_completions} 4
+			spillway_requests_total{status=2xx,surface=models} 1
+			spillway_requests_total{status=4xx,surface=chat_completions} 1
+			spillway_requests_total{status=4xx,surface=other} 1
+			spillway_streams_open{} 0
+			spillway_targets_skipped_total{reason=cooling_down} 2`, counted...)
+		for name, want := range map[string]uint64{"spillway_request_own_seconds": 5, "spillway_request_first_byte_seconds": 7, "spillway_request_duration_seconds": 7, "spillway_attempt_first_byte_seconds": 8} {
+			if got := b.observed(name); got != want {
+				t.Errorf("%s has %d observations, want %d", name, got, want)
+			}
+		}
+		problems, err := testutil.GatherAndLint(b.metrics)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%v %v", err, problems)
+		}
+	})
+}
+
+// A stream is open from its first content until it ends, however it ends; a caller who
+// leaves before there is an answer has no status.
+func TestOpenStreamsAreCounted(t *testing.T) {
+	t.Parallel()
+	streams(t, func(t *testing.T, d *dialect) {
+		bubble(t, d, pair(node.Mapping{}), func(t *testing.T, b *bed) {
+			during := func(c *call) {
+				b.wantMetrics("spillway_requests_in_flight{} 1\nspillway_streams_open{} 1", "spillway_requests_in_flight", "spillway_streams_open")
+			}
+			begun := strings.Join(d.lifecycle("first"), "") + d.content("first")
+			for _, ends := range []string{strings.Join(d.stream("first")[d.held+1:], ""), ""} { // whole, and cut
+				b.on("first", func(c *call) {
+					c.say(begun)
+					c.pause(time.Second)
+					during(c)
+					c.say(ends)
+				})
+				b.ask(true)
+			}
+			b.on("first", func(c *call) { c.hang() })
+			b.leave(true, time.Second)
+			synctest.Wait() // until its handler is done
+			surface := map[string]string{"Chat": "chat_completions", "Messages": "messages", "Responses": "responses"}[d.name]
+			b.wantMetrics(`spillway_requests_in_flight{} 0
+				spillway_requests_total{status=2xx,surface=`+surface+`} 2
+				spillway_requests_total{status=none,surface=`+surface+`} 1
+				spillway_streams_open{} 0`, "spillway_requests_in_flight", "spillway_requests_total", "spillway_streams_open")
+		})
+	})
+}
