@@ -7,14 +7,14 @@ ARGS ?=
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test clients check lint generated fuzz bench update clean setup build portal
+.PHONY: help run dev test clients check lint generated fuzz bench update clean setup build portal screenshots
 
 # The portal is built again when something it is made of is newer.
 PORTAL := web/dist/app/index.html
 PORTAL_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.json web/*.ts web/index.html) docs/clients.md
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install what running and testing need and this machine lacks
 	@command -v $(GO) >/dev/null 2>&1 || { echo "install Go 1.26 or later: https://go.dev/dl" >&2; exit 1; }
@@ -45,6 +45,9 @@ test: setup portal ## run every test
 clients: setup ## run Claude Code, Codex and opencode against the whole product, cut off from the network
 	@sh test/clients/tools/install.sh
 	SPILLWAY_TEST_CLIENTS=1 $(GO) test -timeout 20m -count=1 ./test/clients
+
+screenshots: setup portal ## take a picture of every page of the portal, into web/screenshots or SHOTS
+	SPILLWAY_SCREENSHOTS="$(or $(SHOTS),$(CURDIR)/web/screenshots)" $(GO) test -count=1 -timeout 20m -run TestPortalScreenshots ./test/e2e
 
 lint: ## format, vet, staticcheck, generated code, go.mod
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt these:" >&2; echo "$$out" >&2; exit 1; }

@@ -16,6 +16,32 @@ import (
 // What people do in the portal, told in a browser (web/e2e) against the whole product.
 func TestPortal(t *testing.T) {
 	t.Parallel()
+	if err := installClients(); err != nil {
+		t.Fatal(err)
+	}
+	result := filepath.Join(t.TempDir(), "result.json")
+	out, err := inBrowser(t, "vitest.config.ts", "SPILLWAY_PORTAL_RESULT="+result)
+	if reported := reportStories(t, result); reported == 0 || err != nil && !t.Failed() {
+		t.Fatalf("%d stories: %v\n%s", reported, err, out)
+	}
+}
+
+// TestPortalScreenshots takes a picture of every page when SPILLWAY_SCREENSHOTS names a folder for
+// them; it is make screenshots.
+func TestPortalScreenshots(t *testing.T) {
+	t.Parallel()
+	folder := os.Getenv("SPILLWAY_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("SPILLWAY_SCREENSHOTS is not set")
+	}
+	if out, err := inBrowser(t, "shoot.config.ts"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// inBrowser starts the product and runs what a configuration of web/e2e names against it.
+func inBrowser(t *testing.T, config string, more ...string) ([]byte, error) {
+	t.Helper()
 	if _, built := web.Files(); !built {
 		t.Fatal("the portal was not built into this test: run make portal")
 	}
@@ -31,22 +57,22 @@ func TestPortal(t *testing.T) {
 	}
 	prepare("install.sh")
 	browser := prepare("browser.sh")
+	clients, err := filepath.Abs("clients")
+	if err != nil {
+		t.Fatal(err)
+	}
 	e := env.Start(t, env.Options{Nodes: 2})
 	world, err := json.Marshal(map[string]string{
-		"base_url": e.Info.BaseURL, "gateway_url": e.Info.GatewayURLs[0], "demo_url": e.Info.DemoProviderURL, "browser": browser,
+		"base_url": e.Info.BaseURL, "gateway_url": e.Info.GatewayURLs[0], "demo_url": e.Info.DemoProviderURL, "browser": browser, "clients": clients,
 		"admin_email": e.Info.AdminEmail, "admin_password": e.Info.AdminPassword, "client_id": e.Info.ClientID, "client_secret": e.Info.ClientSecret,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := filepath.Join(t.TempDir(), "result.json")
-	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--config", "e2e/vitest.config.ts")
+	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--config", "e2e/"+config)
 	cmd.Dir = "../../web"
-	cmd.Env = append(os.Environ(), "SPILLWAY_PORTAL="+string(world), "SPILLWAY_PORTAL_RESULT="+result)
-	out, err := cmd.CombinedOutput()
-	if reported := reportStories(t, result); reported == 0 || err != nil && !t.Failed() {
-		t.Fatalf("%d stories: %v\n%s", reported, err, out)
-	}
+	cmd.Env = append(append(os.Environ(), "SPILLWAY_PORTAL="+string(world)), more...)
+	return cmd.CombinedOutput()
 }
 
 // reportStories makes a subtest of every story, and returns how many there were.

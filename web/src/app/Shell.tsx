@@ -1,6 +1,6 @@
 import { ActionIcon, Burger, Menu, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconChevronDown, IconDeviceDesktop, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
+import { IconBook2, IconChevronDown, IconDeviceDesktop, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -103,6 +103,9 @@ function Account({ session }: { session: CurrentSession }) {
           <Menu.Label>{session.email ?? session.name}</Menu.Label>
           <Menu.Item component={Link} to="/settings/account" leftSection={<IconUserCircle size={16} />}>
             Account
+          </Menu.Item>
+          <Menu.Item component="a" href="/docs/" target="_blank" leftSection={<IconBook2 size={16} />}>
+            API reference
           </Menu.Item>
           <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => leave.mutate()}>
             Sign out
