@@ -7,16 +7,27 @@ ARGS ?=
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test clients check lint generated fuzz bench update clean setup build
+.PHONY: help run dev test clients check lint generated fuzz bench update clean setup build portal screenshots
+
+# The portal is built again when something it is made of is newer.
+PORTAL := web/dist/app/index.html
+PORTAL_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.json web/*.ts web/index.html) docs/clients.md
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install what running and testing need and this machine lacks
 	@command -v $(GO) >/dev/null 2>&1 || { echo "install Go 1.26 or later: https://go.dev/dl" >&2; exit 1; }
 	@sh dev/install-postgres.sh
 
-build: ## build bin/spillway
+$(PORTAL): $(PORTAL_SOURCES)
+	@sh web/install.sh
+	cd web && npm run --silent build -- --logLevel warn
+	@touch $@
+
+portal: $(PORTAL) ## build the portal that the binary embeds
+
+build: portal ## build bin/spillway
 	@mkdir -p bin
 	$(GO) build -trimpath -o bin/spillway ./cmd/spillway
 
@@ -26,22 +37,31 @@ run: setup build ## run the whole product; flags in ARGS, e.g. make run ARGS="--
 dev: setup build ## like run, and say all that happens
 	@exec bin/spillway dev --log-level debug $(ARGS)
 
-test: setup ## run every test
+test: setup portal ## run every test
+	@sh web/browser.sh >/dev/null
+	cd web && npm run --silent types && npm test --silent
 	$(GO) test -timeout 20m $(RACE) ./...
 
 clients: setup ## run Claude Code, Codex and opencode against the whole product, cut off from the network
 	@sh test/clients/tools/install.sh
 	SPILLWAY_TEST_CLIENTS=1 $(GO) test -timeout 20m -count=1 ./test/clients
 
+screenshots: setup portal ## take a picture of every page of the portal, into web/screenshots or SHOTS
+	SPILLWAY_SCREENSHOTS="$(or $(SHOTS),$(CURDIR)/web/screenshots)" $(GO) test -count=1 -timeout 20m -run TestPortalScreenshots ./test/e2e
+
 lint: ## format, vet, staticcheck, generated code, go.mod
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt these:" >&2; echo "$$out" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	@sh web/install.sh
+	cd web && npm run --silent lint && npm run --silent types
 	@$(MAKE) --no-print-directory generated
 
 generated: ## prove that generated code and go.mod are current
+	@sh web/install.sh
 	@$(GO) generate ./openapi
-	@git diff --exit-code --stat -- api/admin || { echo "generated code is not current: run make update and commit" >&2; exit 1; }
+	@cd web && npm run --silent generate >/dev/null
+	@git diff --exit-code --stat -- api/admin web/src/api/schema.d.ts || { echo "generated code is not current: run make update and commit" >&2; exit 1; }
 	@$(GO) mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run make update and commit" >&2; exit 1; }
 
 check: lint test clients ## all that CI runs
@@ -55,6 +75,8 @@ bench: setup build ## compare with the baseline of test/bench; flags in ARGS
 update: ## generate code again and tidy go.mod
 	$(GO) generate ./openapi
 	$(GO) mod tidy
+	@sh web/install.sh
+	cd web && npm run --silent generate && npm run --silent format
 
 clean: ## remove what the targets made; the data in ./var stays
-	rm -rf bin .tools test/e2e/clients/node_modules test/clients/tools/node_modules
+	rm -rf bin .tools web/dist/app web/node_modules web/screenshots test/e2e/clients/node_modules test/clients/tools/node_modules

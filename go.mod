@@ -2,6 +2,9 @@ module github.com/spillway-gateway/spillway
 
 go 1.26.0
 
+// Packages of npm may hold Go files.
+ignore node_modules
+
 require (
 	github.com/anthropics/anthropic-sdk-go/v2 v2.15.0
 	github.com/aws/aws-sdk-go-v2 v1.48.0

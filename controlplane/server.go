@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-gateway/spillway/controlplane/identity"
 	"github.com/spillway-gateway/spillway/controlplane/rest"
 	"github.com/spillway-gateway/spillway/controlplane/store"
+	"github.com/spillway-gateway/spillway/web"
 )
 
 // Config of a control plane. Any number of them may run over one database.
@@ -29,6 +30,7 @@ type Config struct {
 	SealKey     hpke.PublicKey     // the data plane's; required
 	TokenKey    ed25519.PrivateKey // signs access tokens, the same on every control plane; required
 	Issuer      string             // of access tokens; default "spillway"
+	GatewayURL  string             // where callers reach the gateway, for people to read; may be empty
 	// Metrics is who tells of what the control plane counts. Nil: nobody.
 	Metrics prometheus.Registerer
 	// AWSPrincipals are the identities of AWS that the nodes act as; see rest.Config.
@@ -84,14 +86,15 @@ func newHandler(db *store.DB, fleet rest.Fleet, cfg Config) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	api, err := rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(identity.PeopleConfig{Store: db}), Fleet: fleet, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
+	built, _ := web.Files()
+	api, err := rest.New(rest.Config{Store: db, Identity: tokens, People: identity.NewPeople(identity.PeopleConfig{Store: db}), Fleet: fleet, Portal: built, GatewayURL: cfg.GatewayURL, AWSPrincipals: cfg.AWSPrincipals, Log: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
 	return counted(api, cfg.Metrics), nil
 }
 
-// Handler is the admin API.
+// Handler is the admin API and the portal.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Store is the database.

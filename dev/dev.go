@@ -74,7 +74,7 @@ type Info struct {
 	GatewayURLs     []string `json:"gateway_urls"` // one per node
 	DemoProviderURL string   `json:"demo_provider_url"`
 	MetricsURL      string   `json:"metrics_url,omitempty"`
-	AdminEmail      string   `json:"admin_email"` // of who can sign in, at BaseURL + "/auth/login"
+	AdminEmail      string   `json:"admin_email"` // of who can sign in, at BaseURL
 	AdminPassword   string   `json:"admin_password"`
 }
 
@@ -150,7 +150,7 @@ func (s *System) start(ctx context.Context) error {
 		return err
 	}
 	base := "http://" + front.Addr().String()
-	if err := s.startControl(ctx, keys, database); err != nil {
+	if err := s.startControl(ctx, keys, database, base); err != nil {
 		return err
 	}
 	if err := s.bootstrap(ctx, base); err != nil {
@@ -233,10 +233,10 @@ func (s *System) startNATS() error {
 	return nil
 }
 
-func (s *System) startControl(ctx context.Context, keys Keys, database string) error {
+func (s *System) startControl(ctx context.Context, keys Keys, database, base string) error {
 	cfg := controlplane.Config{
 		DatabaseURL: database, NATSURL: s.cfg.NATSURL, SealKey: keys.Seal.PublicKey(),
-		SigningKey: keys.Signing, TokenKey: keys.Token, Metrics: s.metrics, Log: s.cfg.Log,
+		SigningKey: keys.Signing, TokenKey: keys.Token, GatewayURL: base, Metrics: s.metrics, Log: s.cfg.Log,
 	}
 	if s.nats != nil {
 		cfg.InProcess = s.nats
@@ -316,18 +316,39 @@ func (s *System) startNode(run context.Context, keys Keys, name string, front ne
 	return nil
 }
 
-// withAdmin puts the control plane's paths before a node's.
+// withAdmin puts the control plane's paths and the portal's pages before a node's.
 func (s *System) withAdmin(callers http.Handler) http.Handler {
 	admin := s.control.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, prefix := range []string{"/api/llm-gateway/admin/", "/api/llm-gateway/user/", "/oauth/", "/auth/", "/docs/"} {
-			if strings.HasPrefix(r.URL.Path+"/", prefix) {
-				admin.ServeHTTP(w, r)
-				return
-			}
+		if forNode(r) {
+			callers.ServeHTTP(w, r)
+			return
 		}
-		callers.ServeHTTP(w, r)
+		admin.ServeHTTP(w, r)
 	})
+}
+
+// forNode reports whether a request is a caller's. A tool may look whether its base URL is there; a
+// browser that goes there wants the portal.
+func forNode(r *http.Request) bool {
+	path := r.URL.Path
+	for _, prefix := range []string{"/api/llm-gateway/admin/", "/api/llm-gateway/user/"} {
+		if strings.HasPrefix(path, prefix) {
+			return false
+		}
+	}
+	for _, prefix := range []string{"/v1/", "/api/"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	switch path {
+	case "/healthz", "/readyz", "/v1", "/api":
+		return true
+	case "/":
+		return r.Method == http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html")
+	}
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/auth/")
 }
 
 // listenBeside takes the port after those in use where it is free, so that node 2

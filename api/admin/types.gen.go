@@ -2067,6 +2067,11 @@ type CurrentSession struct {
 	// ExpiresAt Of the session, at the latest; null with an access token.
 	ExpiresAt nullable.Nullable[time.Time] `json:"expires_at"`
 
+	// GatewayUrl Where callers reach the gateway, without a path of an endpoint; null where the operator does not say.
+	//
+	// Example: https://gateway.example.com
+	GatewayUrl nullable.Nullable[string] `json:"gateway_url"`
+
 	// Id Of the user or service account.
 	Id openapi_types.UUID `json:"id"`
 

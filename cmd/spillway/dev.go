@@ -75,7 +75,7 @@ Spillway is ready. Data: %s. Ctrl-C stops it.
 
   Admin API        %s/api/llm-gateway/admin   described at %s/docs; or spillway admin, in this folder
   Token endpoint   %s   client_id %s   client_secret %s
-  Sign in          %s/auth/login   email %s   password %s
+  Portal           %s/   email %s   password %s
   API key          %s
 `, dataDir, info.BaseURL, info.BaseURL, info.TokenURL, info.ClientID, info.ClientSecret, info.BaseURL, info.AdminEmail, info.AdminPassword, info.APIKey)
 	for i, u := range info.GatewayURLs {

@@ -34,6 +34,7 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 	listen := c.setting("listen", "SPILLWAY_LISTEN", "127.0.0.1:8080", "host:port of the admin API and the token endpoint")
 	told := c.metricsListen("")
 	issuer := c.setting("issuer", "SPILLWAY_ISSUER", "spillway", "issuer of the access tokens, the same on every control plane")
+	gateway := c.setting("gateway-url", "SPILLWAY_GATEWAY_URL", "", "where callers reach the gateway, which the portal shows people; default the portal's own address")
 	principals := c.setting("aws-principals", "SPILLWAY_AWS_PRINCIPALS", "", "identities of AWS that the nodes act as (ARNs, comma-separated), told to administrators for their roles' trust policies")
 	level := c.flags.String("log-level", "info", "debug, info, warn or error")
 	if err := c.parse(0); err != nil {
@@ -44,7 +45,7 @@ func runControlPlane(ctx context.Context, c *invocation) error {
 		return err
 	}
 	registry := metrics.New()
-	cfg := controlplane.Config{Issuer: *issuer, Metrics: registry, Log: log,
+	cfg := controlplane.Config{Issuer: *issuer, GatewayURL: *gateway, Metrics: registry, Log: log,
 		AWSPrincipals: strings.FieldsFunc(*principals, func(r rune) bool { return r == ',' || r == ' ' })}
 	if err := c.controlSecrets(&cfg); err != nil {
 		return err

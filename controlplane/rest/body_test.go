@@ -61,7 +61,7 @@ func TestErrorNamesItsField(t *testing.T) {
 func TestRouting(t *testing.T) {
 	t.Parallel()
 	a := setup(t)
-	for _, path := range []string{"/", "/nothing", adminPath + "nothing", providersPath + "/", "/api/llm-gateway/admin"} {
+	for _, path := range []string{"/v1/models", "/docs/nothing", "/auth/nothing", adminPath + "nothing", providersPath + "/", "/api/llm-gateway/admin"} {
 		a.call(t, "GET", path, nil).wantError(t, 404, "not_found_error", "there is nothing at this path")
 	}
 	for method, path := range map[string]string{"PATCH": providersPath, "POST": providersPath + "/x", "GET": "/oauth/token"} {

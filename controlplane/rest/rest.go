@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -38,6 +39,9 @@ type Config struct {
 	Identity *identity.Tokens // required
 	People   *identity.People // required
 	Fleet    Fleet            // nil: the data plane is out of reach
+	Portal   fs.FS            // the built portal; nil: a page that says so
+	// GatewayURL is where callers reach the gateway, for people to read; "": not known.
+	GatewayURL string
 	// AWSPrincipals are the identities of AWS that nodes act as, which customers' roles have
 	// to trust; none: customers are not told.
 	AWSPrincipals []string
@@ -52,6 +56,7 @@ type server struct {
 	fleet    Fleet
 	log      *slog.Logger
 	doc      *document
+	gateway  string // its URL
 	streams  streams
 
 	awsPrincipals []string
@@ -59,8 +64,8 @@ type server struct {
 
 var _ admin.StrictServerInterface = (*server)(nil)
 
-// New returns the handler of the admin API. It fails when the document and the
-// permission table do not name the same operations.
+// New returns the handler of the admin API and of the portal. It fails when the document
+// and the permission table do not name the same operations.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Store == nil || cfg.Identity == nil || cfg.People == nil {
 		return nil, errors.New("rest: Config.Store, Config.Identity and Config.People are required")
@@ -73,7 +78,7 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
 	cfg.Store.JudgeWith(store.Judge{Compile: compilable, Serves: serves})
-	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, streams: streams{open: map[uuid.UUID]int{}}, awsPrincipals: cfg.AWSPrincipals}
+	s := &server{store: cfg.Store, identity: cfg.Identity, people: cfg.People, fleet: cfg.Fleet, log: cfg.Log, doc: doc, gateway: cfg.GatewayURL, streams: streams{open: map[uuid.UUID]int{}}, awsPrincipals: cfg.AWSPrincipals}
 	if s.fleet == nil {
 		s.fleet = nobody{}
 	}
@@ -86,7 +91,14 @@ func New(cfg Config) (http.Handler, error) {
 	if err := serveDocs(e); err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
-	return e, nil
+	pages := newPortal(cfg.Portal)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forPrograms(r.URL.Path) {
+			e.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	}), nil
 }
 
 // observe gives a request its id and writes one line about it.

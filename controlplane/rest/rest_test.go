@@ -90,7 +90,7 @@ func setupFleet(t *testing.T, db *storetest.Database, nodes rest.Fleet) *api {
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	people := identity.NewPeople(identity.PeopleConfig{Store: a.db.Store, PasswordCost: cheapPasswords})
-	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: people, Fleet: nodes, Log: log})
+	handler, err := rest.New(rest.Config{Store: a.db.Store, Identity: tokens, People: people, Fleet: nodes, GatewayURL: gatewayURL, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

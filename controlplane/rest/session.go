@@ -156,7 +156,10 @@ func (s *server) GetSession(ctx context.Context, _ admin.GetSessionRequestObject
 func (s *server) showCurrent(ctx context.Context, p tenant.Principal, session tenant.Session) (admin.CurrentSession, error) {
 	name, err := s.store.OrganizationName(ctx, p)
 	out := admin.CurrentSession{Kind: admin.CurrentSessionKindServiceAccount, Id: p.Subject(), Name: p.Name, Role: admin.CurrentSessionRole(p.Role),
-		Email: orNull(p.Actor().Email), ExpiresAt: nullable.NewNullNullable[time.Time]()}
+		Email: orNull(p.Actor().Email), ExpiresAt: nullable.NewNullNullable[time.Time](), GatewayUrl: nullable.NewNullNullable[string]()}
+	if s.gateway != "" {
+		out.GatewayUrl.Set(s.gateway)
+	}
 	out.Organization.Id, out.Organization.Name = p.OrganizationID, name
 	if p.UserID != uuid.Nil {
 		out.Kind = admin.CurrentSessionKindUser

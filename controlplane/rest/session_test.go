@@ -62,6 +62,9 @@ func cookieOf(t *testing.T, a answer) string {
 	return pair
 }
 
+// gatewayURL is where the operator says that callers reach the gateway.
+const gatewayURL = "https://gateway.example.com"
+
 // unique is an address that no other test has.
 func unique() string { return uuid.NewString() + "@acme.example" }
 
@@ -83,7 +86,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the session is not what signing in answered:\n%s", diff)
 	}
 	got := session.object(t)
-	want := fields{"kind": "user", "id": user, "email": email, "name": "Dana", "role": "admin", "expires_at": got["expires_at"], "organization": got["organization"]}
+	want := fields{"kind": "user", "id": user, "email": email, "name": "Dana", "role": "admin", "expires_at": got["expires_at"], "organization": got["organization"], "gateway_url": gatewayURL}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

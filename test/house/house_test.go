@@ -100,6 +100,7 @@ var directions = []struct {
 	{"api/client", []string{"api/admin"}, "what callers of the generated code need alike"},
 	{"openapi", nil, "a document"},
 	{"migrations", nil, "SQL"},
+	{"web", nil, "the portal's files"},
 	{"controlplane/tenant", []string{"api/node"}, "the domain knows no technology"},
 	{"controlplane/store/storetest", []string{"api/node", "controlplane/store", "controlplane/tenant", "migrations", "dev/postgres"}, "a real database for tests"},
 	{"controlplane/store", []string{"api/node", "controlplane/tenant"}, "an adapter knows the domain, not its siblings"},
@@ -108,7 +109,7 @@ var directions = []struct {
 	{"controlplane/rest/resttest", []string{"controlplane/identity", "controlplane/rest", "controlplane/store", "controlplane/tenant"}, "a real control plane for tests"},
 	{"controlplane/rest", []string{"controlplane/rest/reference", "api/admin", "api/node", "openapi", "controlplane/identity", "controlplane/store", "controlplane/tenant", "dataplane/decide"}, "operations; decide to explain and to refuse what a node would"},
 	{"controlplane/bus", []string{"api/node", "controlplane/store"}, "what is committed goes out"},
-	{"controlplane", []string{"api", "controlplane"}, "wires its children; never the other plane"},
+	{"controlplane", []string{"api", "controlplane", "web"}, "wires its children; never the other plane"},
 	{"dataplane/llm", nil, "wire formats, pure"},
 	{"dataplane/decide", []string{"api/node", "dataplane/llm"}, "decisions, pure"},
 	{"dataplane/upstream", []string{"api/node", "dataplane/decide", "dataplane/llm"}, "one attempt"},
@@ -120,7 +121,7 @@ var directions = []struct {
 	{"dev", []string{"api/node", "controlplane", "dataplane", "dev", "metrics", "migrations", "test/provider"}, "the planes meet here, in cmd and in test"},
 	{"cmd/spillway/manifest", []string{"api/admin", "api/client", "openapi"}, "a file against the admin API, as any client of it"},
 	{"cmd", []string{"cmd/spillway/manifest", "api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test/provider"}, "main"},
-	{"test", []string{"api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test", "openapi"}, "tests see everything"},
+	{"test", []string{"api", "controlplane", "dataplane", "dev", "metrics", "migrations", "test", "openapi", "web"}, "tests see everything"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {

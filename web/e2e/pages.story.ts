@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { places } from './places';
+import { addProvider, addRoute, addUser, inBrowser, type Look, signedIn, visit } from './world';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds that keeps people out. */
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const found = await page.evaluate<AxeResults>('axe.run(document, { resultTypes: ["violations"] })');
+  const grave = found.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical');
+  return grave.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ''}`).join('\n')}`);
+}
+
+async function widerThanItself(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+}
+
+async function look(page: Page, what: string): Promise<void> {
+  expect(await findings(page), what).toEqual([]);
+  expect(await widerThanItself(page), `${what} scrolls sideways`).toBe(false);
+}
+
+const looks: Look[] = [
+  { width: 1280, scheme: 'light' },
+  { width: 1280, scheme: 'dark' },
+  { width: 390, scheme: 'light' },
+  { width: 390, scheme: 'dark' },
+];
+
+describe.each(looks)('every page at $width px, $scheme', (at) => {
+  inBrowser();
+
+  it('can be used by everybody, and fits', async () => {
+    await look(await visit('/sign-in', at), 'sign-in');
+    const page = await signedIn('/', at);
+    for (const [what, path, heading] of places) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+      await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+      await look(page, what);
+    }
+  });
+
+  it('so can what opens over it', async () => {
+    const name = `looker-${at.width}-${at.scheme}`;
+    await addRoute(name, await addProvider(name, 'look-1', 'look-2'), 'look-1', 'look-2');
+    const page = await signedIn(`/routes?q=${name}&open=${name}`, at);
+    await page.getByRole('button', { name: 'Rate limit retries of look-1' }).click();
+    await page.getByText('Effective behavior').waitFor();
+    await look(page, 'retries');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Create route' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Another target' }).click();
+    await look(page, 'create a route');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: `More for ${name}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete route' }).waitFor();
+    await look(page, 'delete a route');
+  });
+});
+
+describe('what a member sees', () => {
+  inBrowser();
+
+  it('is their own, and nothing else is named', async () => {
+    const member = await addUser('member@acme.example', 'Max Member');
+    const page = await signedIn('/providers', { width: 1280, scheme: 'light' }, member);
+    await page.getByRole('heading', { level: 1, name: 'My Models' }).waitFor();
+    const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents();
+    expect(links).toEqual(['My Models', 'Account']);
+  });
+});

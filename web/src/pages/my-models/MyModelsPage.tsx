@@ -1,0 +1,182 @@
+import { Button, Select, Stack, TextInput } from '@mantine/core';
+import { IconKey, IconPlus, IconSparkles } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, body } from '../../api/client';
+import { ownKeys, ownModels } from '../../api/queries';
+import { useRecovery } from '../../api/recovery';
+import type { ApiKeySecret, OwnModel } from '../../api/schema';
+import { useGateway } from '../../app/session';
+import { Badge } from '../../shared/Badge';
+import { Copy, CopyLine } from '../../shared/Copy';
+import { DataTable } from '../../shared/DataTable';
+import { expiry, lifetimes } from '../../shared/expiry';
+import { FormModal } from '../../shared/FormModal';
+import { cooldownBadge } from '../../shared/health/badges';
+import { StateBadge } from '../../shared/health/HealthBadges';
+import { isOver, type KeyCalls, keyColumns, NewKey } from '../../shared/KeyTable';
+import { Page, Section } from '../../shared/Page';
+import { Empty, Loaded } from '../../shared/State';
+import { Setup } from '../../shared/setup/Setup';
+import classes from './my-models.module.css';
+
+const path = '/api/llm-gateway/user/api-keys/{id}' as const;
+
+const calls: KeyCalls = {
+  disable: (id, disabled) => body(api.PATCH(path, { params: { path: { id } }, body: { disabled } })),
+  rotate: (id, grace_secs) => body(api.POST(`${path}/rotate`, { params: { path: { id } }, body: { grace_secs } })),
+  revoke: (id) => body(api.DELETE(path, { params: { path: { id } } })),
+};
+
+/** What I can call, and how. */
+export function MyModelsPage() {
+  const query = useQuery(ownModels);
+  const gateway = useGateway();
+  const names = (query.data?.models ?? []).map((m) => m.model_alias);
+  return (
+    <Page title="My Models" about="The models you may call through the gateway, your keys, and how to set up your tools.">
+      <Section title="Endpoint" about="Tools that speak OpenAI’s API want the address with /v1; those that speak Anthropic’s, without.">
+        <div className={classes.endpoints}>
+          <div>
+            <div className={classes.label}>OpenAI base URL</div>
+            <CopyLine value={`${gateway}/v1`} what="the OpenAI base URL" />
+          </div>
+          <div>
+            <div className={classes.label}>Anthropic base URL</div>
+            <CopyLine value={gateway} what="the Anthropic base URL" />
+          </div>
+        </div>
+      </Section>
+      <OwnKeys models={names} />
+      <Section title="Models" about={query.data ? `You may call ${query.data.model_count}. Put the name in “model”.` : undefined}>
+        <Loaded query={query} rows={3}>
+          {(data) => <Models list={data.models} at={query.dataUpdatedAt} />}
+        </Loaded>
+      </Section>
+      {names.length > 0 && (
+        <Section title="Set up a tool" about="Put one of your keys in place of bd-...; a new key comes with its setup ready to paste.">
+          <Setup models={names} />
+        </Section>
+      )}
+    </Page>
+  );
+}
+
+function Models({ list, at }: { list: readonly OwnModel[]; at: number }) {
+  useRecovery(
+    at,
+    list.map((m) => m.route_health_status?.recovers_in_secs),
+  );
+  return (
+    <DataTable
+      label="Models"
+      rows={list}
+      id={(m) => m.model_alias}
+      empty={
+        <Empty icon={<IconSparkles size={22} />} title="No models yet">
+          Nothing is set up that you may call. Ask an administrator to give you access to a route.
+        </Empty>
+      }
+      columns={[
+        {
+          title: 'Name',
+          width: 'minmax(0, 1.4fr)',
+          cell: (m) => (
+            <span className={classes.model}>
+              <span className="mono">{m.model_alias}</span>
+              <Copy value={m.model_alias} what={m.model_alias} />
+            </span>
+          ),
+        },
+        {
+          title: 'Answered by',
+          cell: (m) => (
+            <>
+              {m.provider_name} <span className={classes.dim}>{m.upstream_model}</span>
+            </>
+          ),
+        },
+        {
+          title: 'Kind',
+          width: '110px',
+          cell: (m) =>
+            m.model_kind === 'route' ? <Badge tone="info">{m.is_grouped ? 'Route' : 'Alias'}</Badge> : <Badge tone="note">Direct</Badge>,
+        },
+        { title: 'State', width: '180px', cell: (m) => <State model={m} at={at} /> },
+      ]}
+    />
+  );
+}
+
+function State({ model, at }: { model: OwnModel; at: number }) {
+  const badge = cooldownBadge(model.route_health_status);
+  return badge ? <StateBadge badge={badge} at={at} /> : <Badge tone="ok">Available</Badge>;
+}
+
+function OwnKeys({ models }: { models: string[] }) {
+  const query = useQuery(ownKeys);
+  const [creating, setCreating] = useState(false);
+  const create = (
+    <Button size="xs" leftSection={<IconPlus size={14} />} onClick={() => setCreating(true)}>
+      Create key
+    </Button>
+  );
+  return (
+    <Section title="My keys" about="Keep one for each tool, so that you can end it alone." actions={create}>
+      <Loaded query={query} rows={2}>
+        {(list) => (
+          <DataTable
+            label="My keys"
+            rows={list.filter((k) => !k.revoked_at)}
+            id={(k) => k.id}
+            faint={isOver}
+            columns={keyColumns(calls, models)}
+            empty={
+              <Empty icon={<IconKey size={22} />} title="You have no key yet">
+                Create one, and paste the setup that comes with it into your tool.
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      {creating && <CreateOwnKey models={models} onClose={() => setCreating(false)} />}
+    </Section>
+  );
+}
+
+interface Values extends Record<string, unknown> {
+  name: string;
+  days: string | null;
+}
+
+function CreateOwnKey({ models, onClose }: { models: string[]; onClose: () => void }) {
+  const [made, setMade] = useState<ApiKeySecret>();
+  if (made) {
+    return <NewKey made={made} models={models} onClose={onClose} />;
+  }
+  return (
+    <FormModal
+      title="Create a key"
+      submit="Create key"
+      initial={{ name: '', days: '' } as Values}
+      params={{ expires_at: 'days' }}
+      save={(v) => body(api.POST('/api/llm-gateway/user/api-keys', { body: { name: v.name.trim(), ...expiry(v.days, new Date()) } }))}
+      after={setMade}
+      stays
+      onClose={onClose}
+    >
+      {(form) => (
+        <Stack gap="md">
+          <TextInput
+            label="Name"
+            description="Where you use it, say “laptop”."
+            data-autofocus
+            autoComplete="off"
+            {...form.getInputProps('name')}
+          />
+          <Select label="Expires" allowDeselect={false} data={lifetimes} {...form.getInputProps('days')} />
+        </Stack>
+      )}
+    </FormModal>
+  );
+}

@@ -1,0 +1,87 @@
+import { Button, Group, Modal, Timeline } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useChange } from '../../api/change';
+import { api, body } from '../../api/client';
+import { priceHistory } from '../../api/queries';
+import type { ModelPricing, PricingChangeSource } from '../../api/schema';
+import { Badge } from '../../shared/Badge';
+import { price } from '../../shared/money';
+import { Loaded } from '../../shared/State';
+import { When } from '../../shared/When';
+import { EditScheduled } from './PriceForm';
+import classes from './pricing.module.css';
+
+const sources: Record<PricingChangeSource, string> = {
+  admin_create: 'Added',
+  admin_edit: 'Changed',
+  admin_schedule: 'Scheduled',
+  import: 'Imported from the defaults',
+  sync_manual: 'Followed the defaults',
+  sync_auto: 'Followed the defaults by itself',
+  admin_archive: 'Archived',
+  admin_restore: 'Restored',
+};
+
+/** Every version of a price, the newest first. */
+export function History({ of, onClose }: { of: ModelPricing; onClose: () => void }) {
+  const query = useQuery(priceHistory(of.model_pattern, of.model_provider));
+  const [editing, setEditing] = useState<ModelPricing>();
+  if (editing) {
+    return <EditScheduled of={editing} onClose={() => setEditing(undefined)} />;
+  }
+  return (
+    <Modal opened onClose={onClose} title={`Prices of ${of.model_pattern}`} size="lg">
+      <Loaded query={query} rows={3}>
+        {(versions) => {
+          const now = new Date();
+          const held = versions.findIndex((v) => new Date(v.effective_from) <= now);
+          return (
+            <Timeline bulletSize={14} lineWidth={2} active={versions.length}>
+              {versions.map((v, i) => (
+                <Timeline.Item key={v.id} title={sources[v.change_source]}>
+                  <Version of={v} scheduled={held < 0 || i < held} current={i === held} onEdit={() => setEditing(v)} />
+                </Timeline.Item>
+              ))}
+            </Timeline>
+          );
+        }}
+      </Loaded>
+    </Modal>
+  );
+}
+
+function Version({ of: v, scheduled, current, onEdit }: { of: ModelPricing; scheduled: boolean; current: boolean; onEdit: () => void }) {
+  const cancel = useChange({
+    run: () => body(api.DELETE('/api/llm-gateway/admin/model-pricing/{id}', { params: { path: { id: v.id } } })),
+    done: 'The scheduled price will not come',
+  });
+  return (
+    <>
+      <div className={classes.version}>
+        {!v.is_archived && (
+          <span>
+            {price(v.input_cost_per_million_tokens)} in · {price(v.output_cost_per_million_tokens)} out
+          </span>
+        )}
+        {current && <Badge tone={v.is_archived ? 'note' : 'ok'}>{v.is_archived ? 'Archived' : 'Current'}</Badge>}
+        {scheduled && <Badge tone="info">Scheduled</Badge>}
+      </div>
+      <div className={classes.dim}>
+        From <When at={v.effective_from} />
+        {v.created_by_name && `, by ${v.created_by_name}`}
+        {v.change_reason && `: ${v.change_reason}`}
+      </div>
+      {scheduled && (
+        <Group gap="xs" mt={6}>
+          <Button size="compact-xs" variant="default" onClick={onEdit}>
+            Change
+          </Button>
+          <Button size="compact-xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+            Cancel it
+          </Button>
+        </Group>
+      )}
+    </>
+  );
+}
