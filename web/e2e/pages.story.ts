@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { places } from './places';
+import { setStage } from './stage';
 import { addProvider, addRoute, addUser, inBrowser, type Look, signedIn, visit } from './world';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -24,6 +25,11 @@ async function look(page: Page, what: string): Promise<void> {
   expect(await findings(page), what).toEqual([]);
   expect(await widerThanItself(page), `${what} scrolls sideways`).toBe(false);
 }
+
+// Pages with something on them: what is not there cannot be found wanting.
+beforeAll(async () => {
+  await setStage();
+});
 
 const looks: Look[] = [
   { width: 1280, scheme: 'light' },

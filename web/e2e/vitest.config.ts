@@ -6,8 +6,8 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ['*.story.ts'],
-    testTimeout: 90_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
     maxWorkers: 2,
     reporters: ['default', 'json'],
     outputFile: process.env.SPILLWAY_PORTAL_RESULT,

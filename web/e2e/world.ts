@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
 
 /** The running product, as test/e2e tells it. */
 interface World {
@@ -78,7 +78,7 @@ export async function visit(path: string, look: Look = desk, cookie?: { name: st
   if (cookie) {
     await context.addCookies([{ ...cookie, url: world.base_url }]);
   }
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   page.on('pageerror', (e) => complaints.push(e.message));
   page.on('console', (m) => {
@@ -182,5 +182,5 @@ export async function call(key: string, model: string): Promise<Response> {
 
 /** Asks until it is so: what the admin API changed reaches the nodes within two seconds. */
 export async function becomes(what: string, so: () => Promise<boolean>): Promise<void> {
-  await expect.poll(so, { timeout: 20_000, interval: 100, message: what }).toBe(true);
+  await vi.waitFor(async () => expect(await so(), what).toBe(true), { timeout: 20_000, interval: 100 });
 }

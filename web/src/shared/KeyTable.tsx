@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, NumberInput, Stack } from '@mantine/core';
+import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { IconBan, IconKey, IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useChange } from '../api/change';
@@ -7,7 +7,8 @@ import { Badge } from './Badge';
 import { Confirm } from './Confirm';
 import { CopyLine } from './Copy';
 import type { Column } from './DataTable';
-import { FormModal } from './FormModal';
+import { lifetimes } from './expiry';
+import { type Form, FormModal } from './FormModal';
 import { type MenuAct, RowMenu } from './RowMenu';
 import { Setup } from './setup/Setup';
 import { When } from './When';
@@ -158,5 +159,49 @@ export function NewKey({ made, models, onClose }: { made: ApiKeySecret; models: 
         </Group>
       </Stack>
     </Modal>
+  );
+}
+
+export interface KeyValues extends Record<string, unknown> {
+  name: string;
+  /** How long it lives; see expiry.ts. */
+  days: string | null;
+}
+
+interface Making<V extends KeyValues> {
+  initial: V;
+  where: string;
+  create: (values: V) => Promise<ApiKeySecret>;
+  models: string[];
+  onClose: () => void;
+  /** Fields of the page between the name and the end. */
+  children?: (form: Form<V>) => ReactNode;
+}
+
+/** Makes a key, and then shows it. */
+export function MakeKey<V extends KeyValues>({ initial, where, create, models, onClose, children }: Making<V>) {
+  const [made, setMade] = useState<ApiKeySecret>();
+  if (made) {
+    return <NewKey made={made} models={models} onClose={onClose} />;
+  }
+  return (
+    <FormModal
+      title="Create a key"
+      submit="Create key"
+      initial={initial}
+      params={{ expires_at: 'days' }}
+      save={create}
+      after={setMade}
+      stays
+      onClose={onClose}
+    >
+      {(form) => (
+        <Stack gap="md">
+          <TextInput label="Name" description={where} data-autofocus autoComplete="off" {...form.getInputProps('name')} />
+          {children?.(form)}
+          <Select label="Expires" allowDeselect={false} data={lifetimes} {...form.getInputProps('days')} />
+        </Stack>
+      )}
+    </FormModal>
   );
 }

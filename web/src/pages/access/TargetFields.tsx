@@ -2,6 +2,7 @@ import { ActionIcon, Autocomplete, Button, Select, Stack, TextInput } from '@man
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { providers, routeGroups, routes } from '../../api/queries';
+import { Boxed } from '../../shared/Boxed';
 import type { Form } from '../../shared/FormModal';
 import classes from './access.module.css';
 import type { AccessValues, TargetValue } from './values';
@@ -21,8 +22,7 @@ export function TargetFields({ form }: { form: Form<AccessValues> }) {
   return (
     <Stack gap="xs">
       {form.values.targets.map((t, i) => (
-        <fieldset key={i} className={classes.target}>
-          <legend className={classes.legend}>What, {i + 1}</legend>
+        <Boxed key={i} className={classes.target} title={`What, ${i + 1}`}>
           <Select label="Kind" allowDeselect={false} data={kinds} {...form.getInputProps(`targets.${i}.kind`)} />
           <Which form={form} index={i} target={t} />
           {form.values.targets.length > 1 && (
@@ -37,7 +37,7 @@ export function TargetFields({ form }: { form: Form<AccessValues> }) {
             </ActionIcon>
           )}
           {form.errors[`targets.${i}`] && <div className={classes.error}>{form.errors[`targets.${i}`]}</div>}
-        </fieldset>
+        </Boxed>
       ))}
       {form.errors.targets && <div className={classes.error}>{form.errors.targets}</div>}
       <Button

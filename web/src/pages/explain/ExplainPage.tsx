@@ -7,6 +7,7 @@ import { api, body } from '../../api/client';
 import { ApiError, sentence } from '../../api/errors';
 import { keys, routes } from '../../api/queries';
 import type { ExplainEndpoint, Route } from '../../api/schema';
+import { Boxed } from '../../shared/Boxed';
 import { isOver } from '../../shared/KeyTable';
 import { Page, Section } from '../../shared/Page';
 import { Empty, Failure, Waiting } from '../../shared/State';
@@ -134,8 +135,7 @@ function Answers({
   onChange: (g: Record<string, string>) => void;
 }) {
   return (
-    <fieldset className={classes.answers}>
-      <legend className={classes.legend}>What the targets answer</legend>
+    <Boxed title="What the targets answer">
       {route.targets.map((t, i) => (
         <Select
           key={t.id}
@@ -147,6 +147,6 @@ function Answers({
           onChange={(id) => onChange({ ...given, [i + 1]: id ?? 'ok' })}
         />
       ))}
-    </fieldset>
+    </Boxed>
   );
 }

@@ -1,13 +1,12 @@
-import { SegmentedControl, Select, Stack, Switch, TextInput } from '@mantine/core';
+import { SegmentedControl, Select, Switch } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../../api/client';
 import { groups, keys, routes, users } from '../../api/queries';
-import type { ApiKey, ApiKeySecret, User } from '../../api/schema';
-import { expiry, lifetimes } from '../../shared/expiry';
-import { FormModal } from '../../shared/FormModal';
-import { isOver, type KeyCalls, keyColumns, NewKey } from '../../shared/KeyTable';
+import type { ApiKey, User } from '../../api/schema';
+import { expiry } from '../../shared/expiry';
+import { isOver, type KeyCalls, type KeyValues, keyColumns, MakeKey } from '../../shared/KeyTable';
 import { ListPage } from '../../shared/ListPage';
 
 const path = '/api/llm-gateway/admin/api-keys/{id}' as const;
@@ -55,21 +54,15 @@ export function ownerOf(k: ApiKey, people: readonly User[]): string {
   return 'Nobody’s';
 }
 
-interface Values extends Record<string, unknown> {
-  name: string;
+interface Values extends KeyValues {
   whose: 'nobody' | 'user' | 'group';
   user_id: string | null;
   group_name: string | null;
-  days: string | null;
 }
 
 function CreateKey({ models, onClose }: { models: string[]; onClose: () => void }) {
   const people = useQuery(users).data ?? [];
   const teams = useQuery(groups).data ?? [];
-  const [made, setMade] = useState<ApiKeySecret>();
-  if (made) {
-    return <NewKey made={made} models={models} onClose={onClose} />;
-  }
   const create = (v: Values) =>
     body(
       api.POST('/api/llm-gateway/admin/api-keys', {
@@ -82,25 +75,15 @@ function CreateKey({ models, onClose }: { models: string[]; onClose: () => void 
       }),
     );
   return (
-    <FormModal
-      title="Create a key"
-      submit="Create key"
+    <MakeKey
       initial={{ name: '', whose: 'nobody', user_id: null, group_name: null, days: '' } as Values}
-      params={{ expires_at: 'days' }}
-      save={create}
-      after={setMade}
-      stays
+      where="Where it is used, say “CI” or “Dana’s laptop”."
+      create={create}
+      models={models}
       onClose={onClose}
     >
       {(form) => (
-        <Stack gap="md">
-          <TextInput
-            label="Name"
-            description="Where it is used, say “CI” or “Dana’s laptop”."
-            data-autofocus
-            autoComplete="off"
-            {...form.getInputProps('name')}
-          />
+        <>
           <SegmentedControl
             aria-label="Whose key it is"
             data={[
@@ -121,9 +104,8 @@ function CreateKey({ models, onClose }: { models: string[]; onClose: () => void 
           {form.values.whose === 'group' && (
             <Select label="Group" searchable data={teams.map((g) => g.name)} {...form.getInputProps('group_name')} />
           )}
-          <Select label="Expires" allowDeselect={false} data={lifetimes} {...form.getInputProps('days')} />
-        </Stack>
+        </>
       )}
-    </FormModal>
+    </MakeKey>
   );
 }

@@ -1,20 +1,19 @@
-import { Button, Select, Stack, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconKey, IconPlus, IconSparkles } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../../api/client';
 import { ownKeys, ownModels } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
-import type { ApiKeySecret, OwnModel } from '../../api/schema';
+import type { OwnModel } from '../../api/schema';
 import { useGateway } from '../../app/session';
 import { Badge } from '../../shared/Badge';
 import { Copy, CopyLine } from '../../shared/Copy';
 import { DataTable } from '../../shared/DataTable';
-import { expiry, lifetimes } from '../../shared/expiry';
-import { FormModal } from '../../shared/FormModal';
+import { expiry } from '../../shared/expiry';
 import { cooldownBadge } from '../../shared/health/badges';
 import { StateBadge } from '../../shared/health/HealthBadges';
-import { isOver, type KeyCalls, keyColumns, NewKey } from '../../shared/KeyTable';
+import { isOver, type KeyCalls, type KeyValues, keyColumns, MakeKey } from '../../shared/KeyTable';
 import { Page, Section } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
 import { Setup } from '../../shared/setup/Setup';
@@ -144,39 +143,14 @@ function OwnKeys({ models }: { models: string[] }) {
   );
 }
 
-interface Values extends Record<string, unknown> {
-  name: string;
-  days: string | null;
-}
-
 function CreateOwnKey({ models, onClose }: { models: string[]; onClose: () => void }) {
-  const [made, setMade] = useState<ApiKeySecret>();
-  if (made) {
-    return <NewKey made={made} models={models} onClose={onClose} />;
-  }
   return (
-    <FormModal
-      title="Create a key"
-      submit="Create key"
-      initial={{ name: '', days: '' } as Values}
-      params={{ expires_at: 'days' }}
-      save={(v) => body(api.POST('/api/llm-gateway/user/api-keys', { body: { name: v.name.trim(), ...expiry(v.days, new Date()) } }))}
-      after={setMade}
-      stays
+    <MakeKey
+      initial={{ name: '', days: '' } as KeyValues}
+      where="Where you use it, say “laptop”."
+      create={(v) => body(api.POST('/api/llm-gateway/user/api-keys', { body: { name: v.name.trim(), ...expiry(v.days, new Date()) } }))}
+      models={models}
       onClose={onClose}
-    >
-      {(form) => (
-        <Stack gap="md">
-          <TextInput
-            label="Name"
-            description="Where you use it, say “laptop”."
-            data-autofocus
-            autoComplete="off"
-            {...form.getInputProps('name')}
-          />
-          <Select label="Expires" allowDeselect={false} data={lifetimes} {...form.getInputProps('days')} />
-        </Stack>
-      )}
-    </FormModal>
+    />
   );
 }

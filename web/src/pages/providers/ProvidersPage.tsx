@@ -45,8 +45,8 @@ export function ProvidersPage() {
           ),
         },
         { title: 'Health', width: '124px', cell: (p) => <HealthBadge provider={p} /> },
-        { title: 'Address', wide: true, cell: (p) => <span className="mono">{p.base_url}</span> },
-        { title: 'Credential', wide: true, cell: (p) => <Credential provider={p} shared={shared} /> },
+        { title: 'Address', width: 'minmax(0, 1.4fr)', wide: true, cell: (p) => <span className="mono">{p.base_url}</span> },
+        { title: 'Credential', width: 'minmax(0, 1.3fr)', wide: true, cell: (p) => <Credential provider={p} shared={shared} /> },
         { title: 'Billing', width: '104px', wide: true, cell: (p) => <Billing provider={p} /> },
         {
           title: 'Enabled',

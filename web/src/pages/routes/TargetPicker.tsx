@@ -3,6 +3,7 @@ import { IconPlus, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { catalog, mappings, providers } from '../../api/queries';
 import type { ModelMapping, ModelProvider } from '../../api/schema';
+import { Boxed } from '../../shared/Boxed';
 import type { Form } from '../../shared/FormModal';
 import classes from './routes.module.css';
 
@@ -80,8 +81,7 @@ function TargetFields({ form, index, number, target, onRemove }: FieldsProps) {
   const list = useQuery(providers).data ?? [];
   const suggestions = useSuggestions(target.provider_id);
   return (
-    <fieldset className={classes.pick}>
-      <legend className={classes.pickNumber}>Target {number}</legend>
+    <Boxed className={classes.pick} title={`Target ${number}`}>
       <Select
         label="Provider"
         searchable
@@ -103,7 +103,7 @@ function TargetFields({ form, index, number, target, onRemove }: FieldsProps) {
           <IconX size={16} />
         </ActionIcon>
       )}
-    </fieldset>
+    </Boxed>
   );
 }
 
