@@ -46,13 +46,15 @@ func TestActivity(t *testing.T) {
 func TestActivityAtOnce(t *testing.T) {
 	t.Parallel()
 	a, now := new(Activity), time.Unix(1_800_000_000, 0)
-	const minutes, each = 200, 16
+	const minutes, each = 2000, 8
 	for i := range minutes {
 		at := now.Add(time.Duration(i) * time.Minute)
 		var wg sync.WaitGroup
+		begin := make(chan struct{})
 		for range each {
-			wg.Go(func() { a.Count(at, ResultServed, 1) })
+			wg.Go(func() { <-begin; a.Count(at, ResultServed, 1) })
 		}
+		close(begin)
 		wg.Wait()
 		got := a.LastHour(at)
 		if last := got[len(got)-1]; last.Requests != each || last.Failovers != each || last.Rescued != each {

@@ -25,7 +25,7 @@ const (
 // measureAdmin fills an organization and measures the admin API beside it.
 func (b *bench) measureAdmin(ctx context.Context) error {
 	wanted := func(id string) bool { return b.only.MatchString(id) }
-	if b.gateway == "" || !slices.ContainsFunc([]string{adminList, adminPage, adminCreate, adminLive}, wanted) {
+	if b.gateway == "" || b.size.created == 0 || !slices.ContainsFunc([]string{adminList, adminPage, adminCreate, adminLive}, wanted) {
 		return nil
 	}
 	dir := filepath.Join(b.dir, "admin")

@@ -197,10 +197,11 @@ func TestVertexTokenServiceFails(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			e := env.Start(t, env.Options{})
+			e.Provider.Script(provider.GoogleTokenPath, b) // before the connection's own check gets a token
 			vertex := addVertex(t, e, "vertex", "claude-opus-4-6")
+			e.Must(e.Admin(http.MethodPut, "/providers/"+vertex, map[string]any{"enforce_health_check": false}), nil)
 			addVertexRoute(e, vertex, e.AddProvider("anthropic", "anthropic", "claude-second"), "claude", "claude-opus-4-6")
 			e.AddTarget("alone", vertex, "claude-opus-4-6", 1, nil)
-			e.Provider.Script(provider.GoogleTokenPath, b)
 			e.Live()
 			for _, family := range []string{"openai", "anthropic", responses} {
 				if a := call(e, 0, family, "claude", true); a.Status != 200 || attempt(a) != "2" {

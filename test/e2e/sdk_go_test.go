@@ -168,16 +168,16 @@ var sdkStories = []sdkStory{
 	},
 	{
 		name: "ErrTranslatedStreamCut", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 6}, {}}, across: []int{1}, served: 1, asked: 1,
-		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off"},
+		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off", reasons: []string{"connection"}},
 	},
 	{
 		name: "ErrStreamCut", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 6}, {}}, served: 1, asked: 1,
-		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off"},
+		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off", reasons: []string{"connection"}},
 	},
 	{
 		// Most SDKs take an early end for the end.
 		name: "ErrStreamEndsEarly", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 6, CleanEnd: true}, {}}, served: 1, asked: 1,
-		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off"},
+		fails: &sdkRefusal{status: brokenStream, types: serverErrorTypes, code: "upstream_stream_broken", message: "broke off", reasons: []string{"connection"}},
 	},
 	{
 		name: "ErrInStream", kinds: []callKind{askStream}, targets: []provider.Behavior{{ErrorType: "overloaded_error", ErrorEventAfter: 2}, {}}, served: 1, asked: 1,
@@ -326,6 +326,12 @@ func (s sdkStory) failure(k sdk, c sdkCall) *sdkFailure {
 			Position: i + 1, Provider: targetProvider(c.Model, i+1), UpstreamModel: targetModel(c.Model, i+1),
 			Outcome: "failed", Reason: reason, Status: s.targets[i].Status,
 		})
+		if s.fails.status == brokenStream {
+			f.Attempts[i].Status = http.StatusOK
+		}
+	}
+	if k.family == responses && s.fails.status == brokenStream {
+		f.Attempts = nil // what the SDKs make of the event has no place for them
 	}
 	return f
 }
