@@ -93,11 +93,22 @@ describe('keys', () => {
     await page.getByRole('row', { name: /pasted/ }).waitFor();
     expect(await page.content()).not.toContain(key);
 
+    // Rotated at once: the row of the old key goes, and the new one stays to be copied.
+    await page.getByRole('button', { name: 'More for pasted' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate' }).click();
+    await dialog(page).getByLabel('The old key stays good for').fill('0');
+    await dialog(page).getByRole('button', { name: 'Rotate' }).click();
+    await dialog(page).getByText('Copy it now').waitFor();
+    await becomes('the old key is refused', async () => (await call(key, 'pasted')).status === 401);
+    const next = (await dialog(page).locator('code').first().textContent()) ?? '';
+    await becomes('the new key works', async () => (await call(next, 'pasted')).status === 200);
+    await dialog(page).getByRole('button', { name: 'I have copied it' }).click();
+
     await page.getByRole('button', { name: 'More for pasted' }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();
     await dialog(page).getByRole('button', { name: 'Revoke key' }).click();
     await page.getByRole('row', { name: /pasted/ }).waitFor({ state: 'detached' });
-    await becomes('the key is refused', async () => (await call(key, 'pasted')).status === 401);
+    await becomes('the key is refused', async () => (await call(next, 'pasted')).status === 401);
   });
 });
 

@@ -145,6 +145,7 @@ describe('model routes', () => {
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('new-name');
     await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('button', { name: 'new-name', exact: true }).waitFor({ state: 'attached' }); // the row of the old name is gone
     await page.getByRole('dialog').getByText('1 route group follows: “Renamed along”').waitFor();
   });
 

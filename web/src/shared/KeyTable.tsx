@@ -39,8 +39,11 @@ export function stateOf(k: Pick<ApiKey, 'revoked_at' | 'expires_at' | 'disabled_
 /** Whether nothing can be done with a key any more. */
 export const isOver = (k: ApiKey) => stateOf(k, new Date()).tone === 'note';
 
-/** The columns that a list of keys has, whosever they are; `middle` are those of the page. */
-export function keyColumns(calls: KeyCalls, models: string[], middle: Column<ApiKey>[] = []): Column<ApiKey>[] {
+/**
+ * The columns that a list of keys has, whosever they are; `middle` are those of the page. A key that takes the place of
+ * another goes to onMade, since the row of the old one may be gone by then.
+ */
+export function keyColumns(calls: KeyCalls, onMade: (made: ApiKeySecret) => void, middle: Column<ApiKey>[] = []): Column<ApiKey>[] {
   return [
     { title: 'Name', cell: (k) => <strong>{k.name}</strong> },
     { title: 'Key', width: '120px', cell: (k) => <span className="mono">{k.key_prefix}…</span> },
@@ -48,7 +51,7 @@ export function keyColumns(calls: KeyCalls, models: string[], middle: Column<Api
     { title: 'State', width: '96px', cell: (k) => <State of={k} /> },
     { title: 'Last used', width: '120px', wide: true, cell: (k) => <When at={k.last_used_at} relative /> },
     { title: 'Expires', width: '120px', wide: true, cell: (k) => <When at={k.expires_at} relative /> },
-    { title: '', width: '32px', end: true, cell: (k) => (isOver(k) ? null : <KeyMenu of={k} calls={calls} models={models} />) },
+    { title: '', width: '32px', end: true, cell: (k) => (isOver(k) ? null : <KeyMenu of={k} calls={calls} onMade={onMade} />) },
   ];
 }
 
@@ -61,7 +64,13 @@ function State({ of }: { of: ApiKey }) {
   );
 }
 
-function KeyMenu({ of: k, calls, models }: { of: ApiKey; calls: KeyCalls; models: string[] }) {
+interface Rotating {
+  of: ApiKey;
+  calls: KeyCalls;
+  onMade: (made: ApiKeySecret) => void;
+}
+
+function KeyMenu({ of: k, calls, onMade }: Rotating) {
   const enable = useChange({ run: () => calls.disable(k.id, false), done: `${k.name} is enabled` });
   const shown = <span className="mono">{k.key_prefix}…</span>;
   const power: MenuAct = k.disabled_at
@@ -87,7 +96,7 @@ function KeyMenu({ of: k, calls, models }: { of: ApiKey; calls: KeyCalls; models
       of={k.name}
       acts={[
         power,
-        { title: 'Rotate', icon: IconRefresh, open: (close) => <Rotate of={k} calls={calls} models={models} onClose={close} /> },
+        { title: 'Rotate', icon: IconRefresh, open: (close) => <Rotate of={k} calls={calls} onMade={onMade} onClose={close} /> },
         {
           title: 'Revoke',
           icon: IconBan,
@@ -113,19 +122,14 @@ interface Grace extends Record<string, unknown> {
   grace_secs: number | string;
 }
 
-function Rotate({ of: k, calls, models, onClose }: { of: ApiKey; calls: KeyCalls; models: string[]; onClose: () => void }) {
-  const [made, setMade] = useState<ApiKeySecret>();
-  if (made) {
-    return <NewKey made={made} models={models} onClose={onClose} />;
-  }
+function Rotate({ of: k, calls, onMade, onClose }: Rotating & { onClose: () => void }) {
   return (
     <FormModal
       title={`Rotate ${k.name}`}
       submit="Rotate"
       initial={{ grace_secs: 3600 } as Grace}
       save={(v) => calls.rotate(k.id, Number(v.grace_secs))}
-      after={setMade}
-      stays
+      after={onMade}
       onClose={onClose}
     >
       {(form) => (

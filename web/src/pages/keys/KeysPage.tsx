@@ -4,9 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../../api/client';
 import { groups, keys, routes, users } from '../../api/queries';
-import type { ApiKey, User } from '../../api/schema';
+import type { ApiKey, ApiKeySecret, User } from '../../api/schema';
 import { expiry } from '../../shared/expiry';
-import { isOver, type KeyCalls, type KeyValues, keyColumns, MakeKey } from '../../shared/KeyTable';
+import { isOver, type KeyCalls, type KeyValues, keyColumns, MakeKey, NewKey } from '../../shared/KeyTable';
 import { ListPage } from '../../shared/ListPage';
 
 const path = '/api/llm-gateway/admin/api-keys/{id}' as const;
@@ -21,6 +21,7 @@ export function KeysPage() {
   const people = useQuery(users).data ?? [];
   const models = (useQuery(routes).data ?? []).map((r) => r.model_alias);
   const [all, setAll] = useState(false);
+  const [made, setMade] = useState<ApiKeySecret>();
   return (
     <ListPage
       title="API Keys"
@@ -37,8 +38,10 @@ export function KeysPage() {
       }}
       create={{ act: 'Create key', form: (close) => <CreateKey models={models} onClose={close} /> }}
       tools={<Switch label="Show ended keys" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} />}
-      columns={keyColumns(calls, models, [{ title: 'Whose', cell: (k) => ownerOf(k, people) }])}
-    />
+      columns={keyColumns(calls, setMade, [{ title: 'Whose', cell: (k) => ownerOf(k, people) }])}
+    >
+      {made && <NewKey made={made} models={models} onClose={() => setMade(undefined)} />}
+    </ListPage>
   );
 }
 

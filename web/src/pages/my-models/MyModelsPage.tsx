@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { api, body } from '../../api/client';
 import { ownKeys, ownModels } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
-import type { OwnModel } from '../../api/schema';
+import type { ApiKeySecret, OwnModel } from '../../api/schema';
 import { useGateway } from '../../app/session';
 import { Badge } from '../../shared/Badge';
 import { Copy, CopyLine } from '../../shared/Copy';
@@ -13,7 +13,7 @@ import { DataTable } from '../../shared/DataTable';
 import { expiry } from '../../shared/expiry';
 import { cooldownBadge } from '../../shared/health/badges';
 import { StateBadge } from '../../shared/health/HealthBadges';
-import { isOver, type KeyCalls, type KeyValues, keyColumns, MakeKey } from '../../shared/KeyTable';
+import { isOver, type KeyCalls, type KeyValues, keyColumns, MakeKey, NewKey } from '../../shared/KeyTable';
 import { Page, Section } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
 import { Setup } from '../../shared/setup/Setup';
@@ -115,6 +115,7 @@ function State({ model, at }: { model: OwnModel; at: number }) {
 function OwnKeys({ models }: { models: string[] }) {
   const query = useQuery(ownKeys);
   const [creating, setCreating] = useState(false);
+  const [made, setMade] = useState<ApiKeySecret>();
   const create = (
     <Button size="xs" leftSection={<IconPlus size={14} />} onClick={() => setCreating(true)}>
       Create key
@@ -129,7 +130,7 @@ function OwnKeys({ models }: { models: string[] }) {
             rows={list.filter((k) => !k.revoked_at)}
             id={(k) => k.id}
             faint={isOver}
-            columns={keyColumns(calls, models)}
+            columns={keyColumns(calls, setMade)}
             empty={
               <Empty icon={<IconKey size={22} />} title="You have no key yet">
                 Create one, and paste the setup that comes with it into your tool.
@@ -138,6 +139,7 @@ function OwnKeys({ models }: { models: string[] }) {
           />
         )}
       </Loaded>
+      {made && <NewKey made={made} models={models} onClose={() => setMade(undefined)} />}
       {creating && <CreateOwnKey models={models} onClose={() => setCreating(false)} />}
     </Section>
   );

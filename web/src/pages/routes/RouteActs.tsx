@@ -1,6 +1,5 @@
 import { Button, Group, List, Modal, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { api, body } from '../../api/client';
 import { policies } from '../../api/queries';
 import type { Route, RouteRenamed } from '../../api/schema';
@@ -24,11 +23,14 @@ function NameField({ form }: { form: Form<Name> }) {
   );
 }
 
-export function RenameRoute({ alias, onClose }: { alias: string; onClose: () => void }) {
-  const [renamed, setRenamed] = useState<RouteRenamed>();
-  if (renamed) {
-    return <Moved from={alias} renamed={renamed} onClose={onClose} />;
-  }
+/** What a renaming did, and which route it was. */
+export interface Renaming {
+  from: string;
+  renamed: RouteRenamed;
+}
+
+/** What it did is shown by the page: the row that asked is gone by then, with its name. */
+export function RenameRoute({ alias, onClose, onRenamed }: { alias: string; onClose: () => void; onRenamed: (r: Renaming) => void }) {
   return (
     <FormModal
       title={`Rename ${alias}`}
@@ -42,9 +44,8 @@ export function RenameRoute({ alias, onClose }: { alias: string; onClose: () => 
           }),
         )
       }
-      after={setRenamed}
+      after={(renamed) => onRenamed({ from: alias, renamed })}
       onClose={onClose}
-      stays
     >
       {(form) => <NameField form={form} />}
     </FormModal>
@@ -54,7 +55,7 @@ export function RenameRoute({ alias, onClose }: { alias: string; onClose: () => 
 const plural = (what: string) => (what.endsWith('y') ? `${what.slice(0, -1)}ies` : `${what}s`);
 
 /** What went along with a name. */
-function Moved({ from, renamed: { route, moved }, onClose }: { from: string; renamed: RouteRenamed; onClose: () => void }) {
+export function Moved({ from, renamed: { route, moved }, onClose }: Renaming & { onClose: () => void }) {
   const along = [
     ['route group', moved.model_route_groups],
     ['model access policy', moved.model_access_policies],

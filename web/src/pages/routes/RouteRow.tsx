@@ -8,7 +8,7 @@ import { count } from '../../shared/Confirm';
 import { availability } from '../../shared/health/badges';
 import { RowMenu } from '../../shared/RowMenu';
 import { AddToGroup } from './AddToGroup';
-import { DeleteRoute, DuplicateRoute, RenameRoute } from './RouteActs';
+import { DeleteRoute, DuplicateRoute, RenameRoute, type Renaming } from './RouteActs';
 import classes from './routes.module.css';
 import { Targets } from './Targets';
 
@@ -19,11 +19,12 @@ interface Props {
   chosen: boolean;
   onOpen: () => void;
   onChoose: () => void;
+  onRenamed: (r: Renaming) => void;
 }
 
 /** A route: collapsed what matters at a glance, expanded its targets. */
 export const RouteRow = memo(
-  function RouteRow({ route, at, open, chosen, onOpen, onChoose }: Props) {
+  function RouteRow({ route, at, open, chosen, onOpen, onChoose, onRenamed }: Props) {
     const alias = route.model_alias;
     const state = availability(route.targets, route.targets_available);
     const panel = `targets-of-${alias}`;
@@ -49,7 +50,7 @@ export const RouteRow = memo(
             {state && <Badge tone={state.tone}>{state.text}</Badge>}
             <span className={classes.dim}>{count(route.targets.length, 'target')}</span>
           </span>
-          <RouteMenu route={route} />
+          <RouteMenu route={route} onRenamed={onRenamed} />
         </div>
         {open && (
           <section id={panel} className={classes.targets} aria-label={`Targets of ${alias}`}>
@@ -68,13 +69,13 @@ function providersOf(route: Route): string[] {
   return [...new Set(route.targets.map((t) => t.provider_name))];
 }
 
-function RouteMenu({ route }: { route: Route }) {
+function RouteMenu({ route, onRenamed }: Pick<Props, 'route' | 'onRenamed'>) {
   const alias = route.model_alias;
   return (
     <RowMenu
       of={alias}
       acts={[
-        { title: 'Rename', icon: IconPencil, open: (close) => <RenameRoute alias={alias} onClose={close} /> },
+        { title: 'Rename', icon: IconPencil, open: (close) => <RenameRoute alias={alias} onClose={close} onRenamed={onRenamed} /> },
         { title: 'Duplicate', icon: IconCopy, open: (close) => <DuplicateRoute alias={alias} onClose={close} /> },
         { title: 'Add to group', icon: IconFolderPlus, open: (close) => <AddToGroup aliases={[alias]} onClose={close} /> },
         { title: 'Delete', icon: IconTrash, danger: true, open: (close) => <DeleteRoute route={route} onClose={close} /> },

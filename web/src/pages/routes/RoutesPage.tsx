@@ -13,6 +13,7 @@ import { Page, Toolbar } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
 import { AddToGroup } from './AddToGroup';
 import { CreateRoute } from './CreateRoute';
+import { Moved, type Renaming } from './RouteActs';
 import { RouteRow } from './RouteRow';
 import classes from './routes.module.css';
 
@@ -79,6 +80,7 @@ function Listing({ list, at }: { list: readonly Route[]; at: number }) {
     }
   }, [search.open]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [renaming, setRenaming] = useState<Renaming>();
   const picked = shown.filter((r) => chosen.has(r.model_alias)).map((r) => r.model_alias);
   return (
     <>
@@ -96,6 +98,7 @@ function Listing({ list, at }: { list: readonly Route[]; at: number }) {
           {shown.length === list.length ? count(list.length, 'route') : `${shown.length} of ${count(list.length, 'route')}`}
         </span>
       </Toolbar>
+      {renaming && <Moved {...renaming} onClose={() => setRenaming(undefined)} />}
       {picked.length > 0 && <Selection picked={picked} onClear={() => setChosen(new Set())} />}
       {shown.length === 0 ? (
         <Empty icon={<IconSearch size={22} />} title="No route matches">
@@ -116,6 +119,7 @@ function Listing({ list, at }: { list: readonly Route[]; at: number }) {
                     chosen={chosen.has(alias)}
                     onOpen={() => setOpen((before) => toggled(before, alias))}
                     onChoose={() => setChosen((before) => toggled(before, alias))}
+                    onRenamed={setRenaming}
                   />
                 </div>
               );
