@@ -53,7 +53,7 @@ function Profile() {
             <dt>Organization</dt>
             <dd>{organization.name}</dd>
             <dt>Role</dt>
-            <dd>{me.role === 'admin' ? 'Administrator' : 'Member'}</dd>
+            <dd>{{ owner: 'Owner', admin: 'Administrator', member: 'Member' }[me.role]}</dd>
             <dt>Groups</dt>
             <dd>{me.groups.join(', ') || 'none'}</dd>
           </dl>
