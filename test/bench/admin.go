@@ -58,29 +58,28 @@ func (b *bench) measureAdmin(ctx context.Context) error {
 	return nil
 }
 
-// fill makes routes: the models of one provider, each a route of its own name.
+// fill makes a provider with models, and routes over it. Nobody is there to be asked, and
+// so its health is of no account.
 func (g *gateway) fill(ctx context.Context, routes int) (provider string, err error) {
 	if err := g.login(ctx); err != nil {
 		return "", err
 	}
-	progress("%d routes", routes)
+	for n := range 100 {
+		g.models = append(g.models, fmt.Sprintf("model-%05d", n))
+	}
 	var p struct {
 		ID string `json:"id"`
 	}
-	const atOnce = 1000 // a body has at most a megabyte
-	for from := 0; from < routes; from += atOnce {
-		models := make([]string, 0, atOnce)
-		for n := from; n < min(routes, from+atOnce); n++ {
-			models = append(models, fmt.Sprintf("model-%05d", n))
-		}
-		body := map[string]any{"name": fmt.Sprintf("provider %d", from/atOnce), "model_provider": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key": "x", "models": models}
-		if err := g.post(ctx, "/providers", body, &p); err != nil {
-			return "", err
-		}
-		provider = p.ID // of the last: its models are below
-		g.models = models
+	body := map[string]any{"name": "many", "model_provider": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key": "x", "models": g.models, "enforce_health_check": false}
+	if err := g.post(ctx, "/providers", body, &p); err != nil {
+		return "", err
 	}
-	return provider, nil
+	progress("%d routes", routes)
+	rows := make([]map[string]any, routes)
+	for n := range rows {
+		rows[n] = map[string]any{"provider_id": p.ID, "model_alias": fmt.Sprintf("filled-%05d", n), "upstream_model": g.models[n%len(g.models)]}
+	}
+	return p.ID, g.mappings(ctx, rows)
 }
 
 // create makes routes one after another, and measures the answer and how long after it a

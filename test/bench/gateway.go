@@ -28,7 +28,7 @@ type gateway struct {
 
 	process *process
 	token   string
-	models  []string // of the last provider that fill made
+	models  []string // of the provider that fill makes
 }
 
 const patience = time.Minute
