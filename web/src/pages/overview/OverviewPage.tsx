@@ -177,7 +177,7 @@ function Quiet() {
   }
   return (
     <p className={classes.quiet}>
-      <IconCircleCheck size={18} aria-hidden /> Every target can be asked.
+      <IconCircleCheck size={18} aria-hidden /> Nothing is cooling down.
     </p>
   );
 }
