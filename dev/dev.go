@@ -343,7 +343,7 @@ func forNode(r *http.Request) bool {
 		}
 	}
 	switch path {
-	case "/healthz", "/readyz", "/v1", "/api":
+	case "/healthz", "/readyz", "/metrics", "/v1", "/api": // metrics are told elsewhere, and here is nothing
 		return true
 	case "/":
 		return r.Method == http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html")

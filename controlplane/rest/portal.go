@@ -22,7 +22,7 @@ const portalPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 
 // Paths that belong to programs. An address below one that is nothing is a 404 in the words
 // of the API: a page in its place would look like an answer.
-var programPaths = []string{"/api", "/auth", "/oauth", "/v1", "/docs", "/healthz", "/readyz"}
+var programPaths = []string{"/api", "/auth", "/oauth", "/v1", "/docs", "/healthz", "/readyz", "/metrics"}
 
 // forPrograms reports whether a path is one of the API's and not of the portal's pages.
 func forPrograms(path string) bool {

@@ -161,6 +161,6 @@ func (g *gateway) read(ctx context.Context, path string, times int) (sample, err
 
 func timings(took []time.Duration) sample {
 	slices.Sort(took)
-	at := func(share int) time.Duration { return took[min(len(took)-1, len(took)*share/100)] }
+	at := func(share int) time.Duration { return took[(len(took)*share+99)/100-1] } // the nearest rank
 	return sample{Requests: len(took), P50: at(50), P99: at(99)}
 }
