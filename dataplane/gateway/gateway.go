@@ -231,7 +231,7 @@ func (h *Handler) receive(x *exchange) bool {
 }
 
 // results are what a request comes to by its last turn.
-var results = map[decide.Turn]decide.Result{
+var results = [...]decide.Result{
 	decide.Served: decide.ResultServed, decide.PassedOn: decide.ResultRefused, decide.Broke: decide.ResultFailed, decide.CallerLeft: decide.ResultLeft,
 }
 
