@@ -13,7 +13,8 @@ import (
 	"github.com/spillway-gateway/spillway/web"
 )
 
-// What people do in the portal, told in a browser (web/e2e) against the whole product.
+// What people do in the portal, told in a browser (web/e2e) against the whole product. While
+// one is written SPILLWAY_STORIES may name its file.
 func TestPortal(t *testing.T) {
 	t.Parallel()
 	if err := installClients(); err != nil {
@@ -69,7 +70,7 @@ func inBrowser(t *testing.T, config string, more ...string) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--config", "e2e/"+config)
+	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--config", "e2e/"+config, os.Getenv("SPILLWAY_STORIES"))
 	cmd.Dir = "../../web"
 	cmd.Env = append(append(os.Environ(), "SPILLWAY_PORTAL="+string(world)), more...)
 	return cmd.CombinedOutput()
