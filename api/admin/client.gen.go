@@ -6698,6 +6698,18 @@ func NewListModelMappingsRequest(server string, params *ListModelMappingsParams)
 
 		}
 
+		if params.Unhealthy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "unhealthy", *params.Unhealthy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -16333,6 +16345,8 @@ type ListModelMappingsResponse struct {
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ListModelMappingsResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -16362,6 +16376,11 @@ func (r ListModelMappingsResponse) GetJSON403() *NotPermitted {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ListModelMappingsResponse) GetJSON500() *Internal {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListModelMappingsResponse) GetJSON503() *Unavailable {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -30527,6 +30546,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 

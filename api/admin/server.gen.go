@@ -1434,6 +1434,13 @@ func (w *ServerInterfaceWrapper) ListModelMappings(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
 	}
 
+	// ------------- Optional query parameter "unhealthy" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "unhealthy", ctx.QueryParams(), &params.Unhealthy, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter unhealthy: %s", err))
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListModelMappings(ctx, params)
 	return err
@@ -8756,6 +8763,20 @@ func (response ListModelMappings500JSONResponse) VisitListModelMappingsResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelMappings503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListModelMappings503JSONResponse) VisitListModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -5267,6 +5267,10 @@ type ListModelMappingsParams struct {
 
 	// After Only what comes after this id.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Unhealthy `true` lists only those with a `route_health_status`, however many others there are: what to read again when
+	// health changes. All nodes are asked then and given half a second; without any to ask it is a 503.
+	Unhealthy *bool `form:"unhealthy,omitempty" json:"unhealthy,omitempty"`
 }
 
 // CreateModelMappingParams defines parameters for CreateModelMapping.

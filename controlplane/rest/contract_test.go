@@ -303,6 +303,11 @@ var provocations = map[string]map[int]func(*testing.T, *ground, offer) answer{
 	"listRoutingRules":  {404: missingPolicy},
 	"createRoutingRule": {404: missingPolicy},
 
+	"listModelMappings": {503: func(t *testing.T, g *ground, o offer) answer {
+		g.nodes.err = tenant.Unavailable()
+		defer func() { g.nodes.err = nil }()
+		return g.call(t, "GET", o.path+"?unhealthy=true", nil) // the others it lists without nodes
+	}},
 	"watchChanges":    {429: oneStreamMore},
 	"watchOwnChanges": {429: oneStreamMore},
 	"getAwsTrustInfo": {400: func(t *testing.T, g *ground, _ offer) answer {

@@ -130,14 +130,10 @@ func (s *server) health(ctx context.Context) ([]node.HealthReport, []string, err
 // merged makes one list of the nodes' reports: of each record, and of each policy on
 // it, the strictest view with the probes of all nodes. Nodes differ only for a moment.
 func merged(reports []node.HealthReport) []node.RecordHealth {
-	type key struct {
-		provider uuid.UUID
-		model    string
-	}
-	records := map[key]*node.RecordHealth{}
+	records := map[tenant.Upstream]*node.RecordHealth{}
 	for _, report := range reports {
 		for _, r := range report.Records {
-			k := key{r.ProviderID, r.UpstreamModel}
+			k := tenant.Upstream{ProviderID: r.ProviderID, Model: r.UpstreamModel}
 			if records[k] == nil {
 				records[k] = &node.RecordHealth{ProviderID: r.ProviderID, UpstreamModel: r.UpstreamModel, Judgement: r.Judgement, Policies: slices.Clone(r.Policies)}
 				continue

@@ -3,8 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
-
-	"github.com/google/uuid"
+	"slices"
 
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/api/node"
@@ -13,9 +12,8 @@ import (
 
 // standing is a record as a policy judges it: what a target's health depends on.
 type standing struct {
-	provider uuid.UUID
-	model    string
-	policy   node.Cooldown
+	of     tenant.Upstream
+	policy node.Cooldown
 }
 
 // standings is what a node says of an organization's targets. Without an answer it is
@@ -30,18 +28,32 @@ func (s *server) standings(ctx context.Context) standings {
 	if report == nil {
 		return nil
 	}
-	out := make(standings, len(report.Records))
-	for _, r := range report.Records {
+	return standingsOf(report.Records)
+}
+
+func standingsOf(records []node.RecordHealth) standings {
+	out := make(standings, len(records))
+	for _, r := range records {
 		for _, p := range r.Policies {
-			out[standing{r.ProviderID, r.UpstreamModel, p.Policy}] = p.Judgement
+			out[standing{tenant.Upstream{ProviderID: r.ProviderID, Model: r.UpstreamModel}, p.Policy}] = p.Judgement
 		}
 	}
 	return out
 }
 
+// unhealthy are the models that some policy holds back.
+func (s standings) unhealthy() (list []tenant.Upstream) {
+	for target, j := range s {
+		if j.State != node.StateHealthy && !slices.Contains(list, target.of) {
+			list = append(list, target.of)
+		}
+	}
+	return list
+}
+
 // of is the row's status by its own policy, or nil when it is healthy or not known.
 func (s standings) of(m tenant.Mapping) *admin.RouteHealthStatus {
-	return s.status(standing{m.ProviderID, m.UpstreamModel, m.Cooldown})
+	return s.status(standing{m.Upstream(), m.Cooldown})
 }
 
 func (s standings) status(target standing) *admin.RouteHealthStatus {

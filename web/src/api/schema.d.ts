@@ -7116,6 +7116,11 @@ export interface operations {
                 after?: components["parameters"]["After"];
                 /** @description At most this many. Without it, all. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` lists only those with a `route_health_status`, however many others there are: what to read again when
+                 *     health changes. All nodes are asked then and given half a second; without any to ask it is a 503.
+                 */
+                unhealthy?: boolean;
             };
             header?: never;
             path?: never;
@@ -7123,7 +7128,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Every model mapping of the organization. */
+            /** @description Every model mapping of the organization, or those that are not healthy. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -7137,6 +7142,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createModelMapping: {

@@ -2,7 +2,7 @@ import { IconCircleCheck, IconServer } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { configStatus, mappings, nodes, providers, routes } from '../../api/queries';
+import { anyRoute, configStatus, nodes, providers, unhealthy } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
 import type { ConfigStatus, ModelMapping, Node } from '../../api/schema';
 import { Badge, Dot } from '../../shared/Badge';
@@ -66,12 +66,11 @@ function Figure({ title, value, tone }: { title: string; value: number; tone?: '
 
 /** Each upstream model of a provider once, however many routes use it: its health is one. */
 export function coolingOf(list: readonly ModelMapping[]): ModelMapping[] {
-  const cooling = list.filter((m) => m.route_health_status);
-  return [...new Map(cooling.map((m) => [`${m.provider_id} ${m.upstream_model}`, m])).values()];
+  return [...new Map(list.map((m) => [`${m.provider_id} ${m.upstream_model}`, m])).values()];
 }
 
 function Cooling() {
-  const query = useQuery(mappings);
+  const query = useQuery(unhealthy);
   const [resetting, setResetting] = useState<ModelMapping>();
   const cooling = coolingOf(query.data ?? []);
   useRecovery(
@@ -146,7 +145,7 @@ function RouteLinks({ names }: { names: string[] }) {
 /** Nothing cools. Where nothing is set up yet that is no news, and the next step is. */
 function Quiet() {
   const made = useQuery(providers).data?.length;
-  const named = useQuery(routes).data?.length;
+  const named = useQuery(anyRoute).data?.length;
   if (made === 0) {
     return (
       <Empty

@@ -4,11 +4,12 @@ import { IconArrowsSplit2, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
-import { routeGroups, routes } from '../../api/queries';
+import { routeGroups, routes, unhealthy } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
 import type { Route } from '../../api/schema';
 import { count } from '../../shared/Confirm';
 import { Rows } from '../../shared/DataTable';
+import { currentRoutes } from '../../shared/health/current';
 import { Page, Toolbar } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
 import { AddToGroup } from './AddToGroup';
@@ -51,7 +52,7 @@ export function RoutesPage() {
               provider first.
             </Empty>
           ) : (
-            <Listing list={list} at={query.dataUpdatedAt} />
+            <Listing configured={list} readAt={query.dataUpdatedAt} />
           )
         }
       </Loaded>
@@ -60,7 +61,10 @@ export function RoutesPage() {
   );
 }
 
-function Listing({ list, at }: { list: readonly Route[]; at: number }) {
+function Listing({ configured, readAt }: { configured: readonly Route[]; readAt: number }) {
+  const health = useQuery(unhealthy);
+  const list = useMemo(() => currentRoutes(configured, health.data), [configured, health.data]);
+  const at = health.dataUpdatedAt || readAt;
   const search = useSearch({ from: '/shell/admin/routes' });
   const navigate = useNavigate({ from: '/routes' });
   const [typed, setTyped] = useState(search.q ?? '');
