@@ -199,6 +199,9 @@ var recipes = map[string]func(*testing.T, *ground) offer{
 	"renameRoute": func(t *testing.T, g *ground) offer {
 		return offer{path: g.route(t) + "/rename", body: fields{"model_alias": uuid.NewString()}}
 	},
+	"addRouteTargets": func(t *testing.T, g *ground) offer {
+		return offer{path: g.route(t) + "/targets", body: fields{"targets": []any{onProvider(g.has["providers"], uuid.NewString())}, "enable_models": true}}
+	},
 	"duplicateRoute": func(t *testing.T, g *ground) offer {
 		return offer{path: g.route(t) + "/duplicate", body: fields{"model_alias": uuid.NewString()}}
 	},

@@ -22,12 +22,24 @@ func (s *server) ListRoutes(ctx context.Context, r admin.ListRoutesRequestObject
 
 func (s *server) CreateRoute(ctx context.Context, r admin.CreateRouteRequestObject) (admin.CreateRouteResponseObject, error) {
 	b := r.Body
-	route, err := s.store.Routes().Create(ctx, principal(ctx), tenant.RouteCreate{
-		Alias: b.ModelAlias, Targets: mapAll(b.Targets, routeTarget), EnableModels: valueOr(b.EnableModels, false), ChangeNote: b.ChangeNote})
+	route, err := s.store.Routes().Create(ctx, principal(ctx), tenant.RouteCreate{Alias: b.ModelAlias, RouteTargets: routeTargets(b.Targets, b.EnableModels, b.ChangeNote)})
 	if err != nil {
 		return nil, err
 	}
 	return admin.CreateRoute200JSONResponse{Body: s.showRoute(ctx)(route), Headers: admin.CreateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
+}
+
+func (s *server) AddRouteTargets(ctx context.Context, r admin.AddRouteTargetsRequestObject) (admin.AddRouteTargetsResponseObject, error) {
+	b := r.Body
+	route, err := s.store.Routes().AddTargets(ctx, principal(ctx), r.Alias, routeTargets(b.Targets, b.EnableModels, b.ChangeNote))
+	if err != nil {
+		return nil, err
+	}
+	return admin.AddRouteTargets200JSONResponse{Body: s.showRoute(ctx)(route), Headers: admin.AddRouteTargets200ResponseHeaders{ETag: route.ETag()}}, nil
+}
+
+func routeTargets(list []admin.RouteTarget, enable *bool, note *string) tenant.RouteTargets {
+	return tenant.RouteTargets{Targets: mapAll(list, routeTarget), EnableModels: valueOr(enable, false), ChangeNote: note}
 }
 
 func routeTarget(t admin.RouteTarget) tenant.RouteTarget {
