@@ -49,9 +49,14 @@ func (b *Bus) askAll(ctx context.Context, ask node.HealthAsk) (reports []node.He
 
 // Glance asks every node and takes the first answer, since nodes agree: it returns no
 // report when none came within 150 ms. A node that has only just joined may not know
-// all, and is listened to only when nobody else answers.
-func (b *Bus) Glance(ctx context.Context, organization uuid.UUID) (report *node.HealthReport, err error) {
-	err = b.askHealth(ctx, node.HealthAsk{OrganizationID: organization}, glanceTime, func(r node.HealthReport) (enough bool) {
+// all, and is listened to only when nobody else answers. user asks for what concerns this
+// person's own credentials, too; zero: nobody's.
+func (b *Bus) Glance(ctx context.Context, organization, user uuid.UUID) (report *node.HealthReport, err error) {
+	ask := node.HealthAsk{OrganizationID: organization}
+	if user != uuid.Nil {
+		ask.UserID = &user
+	}
+	err = b.askHealth(ctx, ask, glanceTime, func(r node.HealthReport) (enough bool) {
 		report = &r
 		return !r.Partial
 	})

@@ -22,8 +22,8 @@ type Fleet interface {
 	// of those that did not answer in time.
 	Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
 	// Glance is Health in a hurry: what the first node to answer knows, or nil when none
-	// answers at once.
-	Glance(ctx context.Context, organization uuid.UUID) (*node.HealthReport, error)
+	// answers at once. user is whose own credentials it tells of, too; zero: nobody's.
+	Glance(ctx context.Context, organization, user uuid.UUID) (*node.HealthReport, error)
 	// Nodes is Health with what each node did in the last hour.
 	Nodes(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
 	// Watch tells of changes of an organization until stop is called. changed has a value
@@ -45,7 +45,7 @@ func (nobody) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string,
 	return nil, nil, tenant.Unavailable()
 }
 
-func (nobody) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
+func (nobody) Glance(context.Context, uuid.UUID, uuid.UUID) (*node.HealthReport, error) {
 	return nil, tenant.Unavailable()
 }
 

@@ -93,12 +93,16 @@ func (s *server) showRoutes(ctx context.Context, list []tenant.Route) []admin.Ro
 		out := admin.Route{ModelAlias: r.Alias, Targets: shown[:len(r.Targets)], ModelRouteGroups: mapAll(r.Groups, showNamed)}
 		shown = shown[len(r.Targets):]
 		for _, t := range out.Targets {
-			if t.ServingStatus.IsNull() && (t.RouteHealthStatus == nil || t.RouteHealthStatus.State != admin.RouteHealthStatusStateSuspended) {
+			if t.ServingStatus.IsNull() && !coolsForEveryone(t.RouteHealthStatus) {
 				out.TargetsAvailable++
 			}
 		}
 		return out
 	})
+}
+
+func coolsForEveryone(s *admin.RouteHealthStatus) bool {
+	return s != nil && s.State == admin.RouteHealthStatusStateSuspended && s.Scope == admin.RouteHealthStatusScopeAllUsers
 }
 
 func showNamed(n tenant.Named) admin.Named { return admin.Named{Id: n.ID, Name: n.Name} }
