@@ -159,6 +159,7 @@ export const ownKeys = queryOptions({
 export const ownSessions = queryOptions({
   queryKey: ['own-sessions'],
   queryFn: () => body(api.GET('/api/llm-gateway/user/sessions')),
+  meta: config,
 });
 
 export const profile = queryOptions({

@@ -11,6 +11,7 @@ import { FormModal } from '../../shared/FormModal';
 import { TargetBadges } from '../../shared/health/HealthBadges';
 import { ListPage } from '../../shared/ListPage';
 import { price } from '../../shared/money';
+import { useOneByOne } from '../../shared/oneByOne';
 import { RowMenu } from '../../shared/RowMenu';
 import { RowSwitch } from '../../shared/RowSwitch';
 
@@ -69,7 +70,8 @@ export function ModelsPage() {
               on={m.enabled}
               label={`${m.upstream_model} is enabled on ${m.provider_name}`}
               run={(enabled) => body(api.PUT(`${path}/{id}`, { params: { path: { id: m.id } }, body: { enabled } }))}
-              done={(on) => darkens(m, on, routesUsing(all, m))}
+              done={(on) => `${m.upstream_model} is ${on ? 'enabled' : 'disabled'} on ${m.provider_name}`}
+              off={darkens(m, routesUsing(all, m))}
             />
           ),
         },
@@ -96,11 +98,14 @@ export function ModelsPage() {
   );
 }
 
-function darkens(m: ModelMapping, on: boolean, routes: string[]): string {
-  if (on || routes.length === 0) {
-    return `${m.upstream_model} is ${on ? 'enabled' : 'disabled'} on ${m.provider_name}`;
-  }
-  return `${m.upstream_model} is disabled: ${named(routes)} skip it`;
+/** What a model takes along when it is disabled. */
+function darkens(m: ModelMapping, routes: string[]) {
+  return routes.length === 0
+    ? undefined
+    : {
+        title: `Disable ${m.upstream_model} on ${m.provider_name}?`,
+        touches: `${named(routes)} ${routes.length === 1 ? 'skips' : 'skip'} it until it is enabled again. A route without another target serves nobody.`,
+      };
 }
 
 const sources: Record<EffectivePricing['source'], string> = {
@@ -153,10 +158,14 @@ function EnableModels({ onClose }: { onClose: () => void }) {
   const list = useQuery(providers).data ?? [];
   const usual = useQuery(catalog).data ?? [];
   const known = (id: string | null) => usual.find((c) => c.slug === list.find((p) => p.id === id)?.model_provider)?.default_models ?? [];
+  const { run, progress } = useOneByOne();
   const enable = async ({ provider_id, models }: Enabling) => {
-    for (const model of models) {
-      await body(api.POST(path, { body: { provider_id: provider_id ?? '', model_alias: model, upstream_model: model } }));
-    }
+    await run(
+      models.map((model) => ({
+        key: `${provider_id} ${model}`,
+        run: () => body(api.POST(path, { body: { provider_id: provider_id ?? '', model_alias: model, upstream_model: model } })),
+      })),
+    );
     return models.length;
   };
   return (
@@ -166,6 +175,7 @@ function EnableModels({ onClose }: { onClose: () => void }) {
       initial={{ provider_id: list.length === 1 ? (list[0]?.id ?? null) : null, models: [] } as Enabling}
       params={{ upstream_model: 'models', model_alias: 'models' }}
       save={enable}
+      progress={progress}
       done={(n) => `${count(n, 'model')} enabled`}
       onClose={onClose}
     >

@@ -3,7 +3,7 @@ import { IconRepeat } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { api, body, read } from '../../api/client';
 import type { ModelMapping } from '../../api/schema';
-import { EditBody } from '../../shared/FormModal';
+import { EditBody, needed } from '../../shared/FormModal';
 import classes from './routes.module.css';
 
 interface Retries extends Record<string, unknown> {
@@ -44,6 +44,10 @@ export function RetryPopover({ target: t }: { target: ModelMapping }) {
             from={(m): Retries => ({
               retry_on_429_count: m.retry_on_429_count,
               retry_on_429_max_wait_secs: m.retry_on_429_max_wait_secs,
+            })}
+            checks={(v) => ({
+              retry_on_429_count: needed(v.retry_on_429_count),
+              retry_on_429_max_wait_secs: needed(v.retry_on_429_max_wait_secs),
             })}
             submit="Save"
             save={(v, etag) =>
