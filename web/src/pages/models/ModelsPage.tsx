@@ -7,6 +7,7 @@ import { catalog, mappings, providers } from '../../api/queries';
 import type { EffectivePricing, ModelMapping } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
 import { Confirm, count, named } from '../../shared/Confirm';
+import { routesUsing } from '../../shared/enablement';
 import { FormModal } from '../../shared/FormModal';
 import { TargetBadges } from '../../shared/health/HealthBadges';
 import { ListPage } from '../../shared/ListPage';
@@ -16,14 +17,6 @@ import { RowMenu } from '../../shared/RowMenu';
 import { RowSwitch } from '../../shared/RowSwitch';
 
 const path = '/api/llm-gateway/admin/model-mappings' as const;
-
-/** The routes that use a model on its provider, by name. */
-export function routesUsing(all: readonly ModelMapping[], m: ModelMapping): string[] {
-  const using = all.filter(
-    (o) => o.provider_id === m.provider_id && o.upstream_model === m.upstream_model && o.model_alias !== m.upstream_model,
-  );
-  return [...new Set(using.map((o) => o.model_alias))];
-}
 
 export function ModelsPage() {
   const query = useQuery(mappings);
@@ -42,7 +35,8 @@ export function ModelsPage() {
       empty={{
         icon: <IconBox size={22} />,
         title: 'No models are enabled',
-        words: 'Enable models of a provider, so that routes can use them.',
+        words:
+          list.length > 0 ? 'Enable models of a provider, so that routes can use them.' : 'Models are those of a provider: add one first.',
       }}
       create={{ act: 'Enable models', form: (close) => <EnableModels onClose={close} /> }}
       tools={
@@ -172,6 +166,10 @@ function EnableModels({ onClose }: { onClose: () => void }) {
     <FormModal
       title="Enable models"
       submit="Enable"
+      checks={(v) => ({
+        provider_id: v.provider_id ? null : 'Choose a provider.',
+        models: v.models.length > 0 ? null : 'Choose a model, or type its name and press Enter.',
+      })}
       initial={{ provider_id: list.length === 1 ? (list[0]?.id ?? null) : null, models: [] } as Enabling}
       params={{ upstream_model: 'models', model_alias: 'models' }}
       save={enable}

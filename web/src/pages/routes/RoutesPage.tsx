@@ -3,14 +3,15 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { IconArrowsSplit2, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
-import { routeGroups, routes } from '../../api/queries';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { providers, routeGroups, routes } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
 import type { Route } from '../../api/schema';
 import { count } from '../../shared/Confirm';
 import { Rows } from '../../shared/DataTable';
 import { Page, Toolbar } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
+import { ToProviders } from '../../shared/ToProviders';
 import { AddToGroup } from './AddToGroup';
 import { CreateRoute } from './CreateRoute';
 import { Moved, type Renaming } from './RouteActs';
@@ -44,19 +45,20 @@ export function RoutesPage() {
       actions={create}
     >
       <Loaded query={query}>
-        {(list) =>
-          list.length === 0 ? (
-            <Empty icon={<IconArrowsSplit2 size={22} />} title="No routes yet" action={create}>
-              Give callers one name for several models: they call the route, and it fails over between the targets you choose. You need a
-              provider first.
-            </Empty>
-          ) : (
-            <Listing list={list} at={query.dataUpdatedAt} />
-          )
-        }
+        {(list) => (list.length === 0 ? <NoRoutes create={create} /> : <Listing list={list} at={query.dataUpdatedAt} />)}
       </Loaded>
       {creating && <CreateRoute onClose={() => setCreating(false)} />}
     </Page>
+  );
+}
+
+function NoRoutes({ create }: { create: ReactNode }) {
+  const none = useQuery(providers).data?.length === 0;
+  return (
+    <Empty icon={<IconArrowsSplit2 size={22} />} title="No routes yet" action={none ? <ToProviders /> : create}>
+      Give callers one name for several models: they call the route, and it fails over between the targets you choose.
+      {none && ' For that you need a provider first.'}
+    </Empty>
   );
 }
 
@@ -99,7 +101,14 @@ function Listing({ list, at }: { list: readonly Route[]; at: number }) {
         </span>
       </Toolbar>
       {renaming && <Moved {...renaming} onClose={() => setRenaming(undefined)} />}
-      {picked.length > 0 && <Selection picked={picked} onClear={() => setChosen(new Set())} />}
+      {picked.length > 0 && (
+        <Selection
+          picked={picked}
+          of={shown.length}
+          onAll={() => setChosen(new Set(shown.map((r) => r.model_alias)))}
+          onClear={() => setChosen(new Set())}
+        />
+      )}
       {shown.length === 0 ? (
         <Empty icon={<IconSearch size={22} />} title="No route matches">
           Look for something else, or show all groups.
@@ -158,7 +167,15 @@ function GroupFilter({ value, onChange }: { value?: string; onChange: (id?: stri
   );
 }
 
-function Selection({ picked, onClear }: { picked: string[]; onClear: () => void }) {
+interface SelectionProps {
+  picked: string[];
+  /** How many routes could be chosen: those that are searched for. */
+  of: number;
+  onAll: () => void;
+  onClear: () => void;
+}
+
+function Selection({ picked, of, onAll, onClear }: SelectionProps) {
   const [adding, setAdding] = useState(false);
   return (
     <section className={classes.selection} aria-label="Chosen routes">
@@ -166,6 +183,11 @@ function Selection({ picked, onClear }: { picked: string[]; onClear: () => void 
       <Button size="xs" onClick={() => setAdding(true)}>
         Add to group
       </Button>
+      {picked.length < of && (
+        <Button size="xs" variant="default" onClick={onAll}>
+          Choose all {of}
+        </Button>
+      )}
       <Button size="xs" variant="default" onClick={onClear}>
         Choose none
       </Button>
