@@ -4272,7 +4272,7 @@ type RouteHealthStatus struct {
 	// RecoversInSecs Seconds until the cooldown passes, rounded up; 0 while recovering.
 	RecoversInSecs int `json:"recovers_in_secs"`
 
-	// Scope For whom.
+	// Scope For whom: everyone, or only the credential of your own that you brought along with a gateway key of yours.
 	Scope RouteHealthStatusScope `json:"scope"`
 
 	// State `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.
@@ -4282,7 +4282,7 @@ type RouteHealthStatus struct {
 // RouteHealthStatusReason Why.
 type RouteHealthStatusReason string
 
-// RouteHealthStatusScope For whom.
+// RouteHealthStatusScope For whom: everyone, or only the credential of your own that you brought along with a gateway key of yours.
 type RouteHealthStatusScope string
 
 // RouteHealthStatusState `suspended`: requests skip it. `recovering`: its cooldown has passed, and a few requests at a time go through.

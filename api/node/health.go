@@ -27,6 +27,9 @@ type HealthEvent struct {
 	// Credential names a caller's own credential by a keyed hash, where the event is
 	// about that and nobody else; empty: it is about the target for everyone.
 	Credential string `json:"credential,omitempty"`
+	// UserID is whose gateway key the caller's own credential came with, so that this
+	// person can be told; nil: nobody's, or the event is about everyone.
+	UserID *uuid.UUID `json:"user_id,omitempty"`
 	// Count is how many equal events of one short moment this one stands for; 0 is 1.
 	Count int `json:"count,omitempty"`
 	// Reason is the classifier's word for what happened ("timeout", "server_error").
@@ -49,6 +52,8 @@ type HealthAsk struct {
 	OrganizationID uuid.UUID `json:"organization_id"`
 	// Activity asks for what the node itself did in the last hour, too.
 	Activity bool `json:"activity,omitempty"`
+	// UserID asks for what is known of this person's own credentials, too.
+	UserID *uuid.UUID `json:"user_id,omitempty"`
 }
 
 // HealthReport is one node's answer: every record of the organization that has a
@@ -63,6 +68,10 @@ type HealthReport struct {
 	// it may not know of every cooldown yet.
 	Partial bool           `json:"partial,omitempty"`
 	Records []RecordHealth `json:"records"`
+	// Own are the records of the credentials that the person who was asked for brought along:
+	// those that are not healthy, one for each model of a provider, judged by the policies
+	// of the targets.
+	Own []RecordHealth `json:"own,omitempty"`
 	// Build is the version of the node's program, UptimeMillis how long it has run, and
 	// Activity the minutes of the last hour with a request; all only where they were asked for.
 	Build        string           `json:"build,omitempty"`
@@ -84,8 +93,13 @@ type ActivityMinute struct {
 // WithoutHistory returns the report without the transitions of its records, for
 // where it would be too long to send.
 func (r HealthReport) WithoutHistory() HealthReport {
-	records := make([]RecordHealth, len(r.Records))
-	for i, record := range r.Records {
+	r.Records, r.Own = withoutHistory(r.Records), withoutHistory(r.Own)
+	return r
+}
+
+func withoutHistory(list []RecordHealth) []RecordHealth {
+	records := make([]RecordHealth, len(list))
+	for i, record := range list {
 		record.Transitions = nil
 		policies := make([]PolicyHealth, len(record.Policies))
 		for j, p := range record.Policies {
@@ -95,8 +109,7 @@ func (r HealthReport) WithoutHistory() HealthReport {
 		record.Policies = policies
 		records[i] = record
 	}
-	r.Records = records
-	return r
+	return records
 }
 
 // States of a RecordHealth.

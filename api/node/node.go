@@ -11,6 +11,8 @@
 //     a health report says what the node did, where it is asked; uses of keys.
 //     2026-11-30: model access policies, groups of routes and of keys. A node from before does
 //     not check them: all are to be renewed before the first policy is written.
+//     2026-11-30: a health event about a caller's own credential says whose it is, and a health
+//     report tells a person of theirs, where it is asked.
 //
 // A field may be added without a new number: readers ignore fields they do not
 // know. Removing one, or changing what one means, needs a new number, and nodes

@@ -129,7 +129,7 @@ func TestGlance(t *testing.T) {
 			for name, reports := range c.nodes {
 				serve(t, b, nc, org, name, reports...)
 			}
-			report, err := b.Glance(t.Context(), org)
+			report, err := b.Glance(t.Context(), org, uuid.Nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestGlanceIsShort(t *testing.T) {
 		best := time.Hour
 		for giveUp := time.Now().Add(10 * time.Second); best > limit && time.Now().Before(giveUp); {
 			began := time.Now()
-			if report, err := b.Glance(t.Context(), org); err != nil || report != nil {
+			if report, err := b.Glance(t.Context(), org, uuid.Nil); err != nil || report != nil {
 				t.Fatalf("got %+v, %v", report, err)
 			}
 			best = min(best, time.Since(began))
@@ -189,7 +189,7 @@ func TestHealthNamesWhoAnswered(t *testing.T) {
 	serve(t, b, nc, org, "one", node.HealthReport{})
 	serve(t, b, nc, org, "two", node.HealthReport{})
 	serve(t, b, nc, org, "three")
-	reports, silent, err := b.Health(t.Context(), org)
+	reports, silent, err := b.Health(t.Context(), org, uuid.Nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestHealthWithoutABus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report, err := b.Glance(t.Context(), uuid.New()); err == nil || report != nil {
+	if report, err := b.Glance(t.Context(), uuid.New(), uuid.Nil); err == nil || report != nil {
 		t.Errorf("got %+v, %v", report, err)
 	}
 }

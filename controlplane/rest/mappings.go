@@ -34,7 +34,7 @@ func (s *server) listUnhealthy(ctx context.Context, page admin.ListModelMappings
 	if err != nil {
 		return nil, err
 	}
-	standings := standingsOf(merged(reports))
+	standings := standings{everyone: judgements(merged(recordsOf(reports))), own: judgements(merged(ownOf(reports)))}
 	list, err := s.store.Mappings().Of(ctx, principal(ctx), standings.unhealthy())
 	if err != nil {
 		return nil, err

@@ -75,6 +75,9 @@ func (s standings) ownModel(r *decide.Route, access *decide.Access) admin.OwnMod
 			out.RouteHealthStatus = nil
 			break
 		}
+		if status.State == admin.RouteHealthStatusStateRecovering {
+			out.RouteHealthStatus = status
+		}
 	}
 	return out
 }

@@ -96,12 +96,16 @@ func (s *server) showRoute(ctx context.Context) func(tenant.Route) admin.Route {
 	return func(r tenant.Route) admin.Route {
 		out := admin.Route{ModelAlias: r.Alias, Targets: mapAll(r.Targets, showMapping), ModelRouteGroups: mapAll(r.Groups, showNamed)}
 		for _, t := range out.Targets {
-			if t.ServingStatus.IsNull() && (t.RouteHealthStatus == nil || t.RouteHealthStatus.State != admin.RouteHealthStatusStateSuspended) {
+			if t.ServingStatus.IsNull() && !coolsForEveryone(t.RouteHealthStatus) {
 				out.TargetsAvailable++
 			}
 		}
 		return out
 	}
+}
+
+func coolsForEveryone(s *admin.RouteHealthStatus) bool {
+	return s != nil && s.State == admin.RouteHealthStatusStateSuspended && s.Scope == admin.RouteHealthStatusScopeAllUsers
 }
 
 func showNamed(n tenant.Named) admin.Named { return admin.Named{Id: n.ID, Name: n.Name} }

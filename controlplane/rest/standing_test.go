@@ -25,22 +25,24 @@ type fleet struct {
 	acks    []node.Ack
 	err     error
 	asked   int
+	user    uuid.UUID // whom Glance was asked for last
 	probe   node.ProbeReport
 	tried   *node.Provider // that Probe was asked to check without a row
 	watched watched
 }
 
-func (f *fleet) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
+func (f *fleet) Health(_ context.Context, _, user uuid.UUID) ([]node.HealthReport, []string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked++
+	f.asked, f.user = f.asked+1, user
 	return f.reports, f.silent, f.err
 }
 
-func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
+func (f *fleet) Glance(_ context.Context, _, user uuid.UUID) (*node.HealthReport, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
+	f.user = user
 	if f.err != nil || len(f.reports) == 0 {
 		return nil, f.err
 	}
@@ -48,7 +50,7 @@ func (f *fleet) Glance(context.Context, uuid.UUID) (*node.HealthReport, error) {
 }
 
 func (f *fleet) Nodes(ctx context.Context, org uuid.UUID) ([]node.HealthReport, []string, error) {
-	return f.Health(ctx, org)
+	return f.Health(ctx, org, uuid.Nil)
 }
 
 // watched is what Watch tells, of every organization.
@@ -155,6 +157,52 @@ func TestRouteHealthStatus(t *testing.T) {
 		if asked := nodes.say(); asked != 5 {
 			t.Errorf("%s: nodes were asked %d times by 5 requests", name, asked)
 		}
+	}
+}
+
+// What concerns the caller's own credential is told to a person, where nothing concerns
+// everyone; it keeps nobody else from a target.
+func TestRouteHealthStatusForOnesOwnCredential(t *testing.T) {
+	t.Parallel()
+	nodes := &fleet{}
+	a := setupFleet(t, storetest.Shared(t), nodes)
+	provider := a.provider(t, "OpenAI", "gpt-5")
+	a.call(t, "POST", mappingsPath, fields{"provider_id": provider, "model_alias": "smart", "upstream_model": "gpt-5"}).want(t, 200)
+	boss := a.person(t, unique(), "admin")
+	for name, c := range map[string]struct {
+		judged node.Judgement
+		want   fields
+	}{
+		"RateLimited": {node.Judgement{State: "ejected", Reason: "rate_limited", RemainingMilli: 1000},
+			fields{"state": "suspended", "reason": "rate_limited", "recovers_in_secs": 1.0, "message": "Cooling down for your own credential after a rate limit; recovers in 1 s"}},
+		"Recovering": {node.Judgement{State: "half_open", Reason: "usage_limit"},
+			fields{"state": "recovering", "reason": "usage_limit", "recovers_in_secs": 0.0, "message": "Recovering for your own credential after a used-up usage limit; a few requests at a time are let through"}},
+		"Rejected": {node.Judgement{State: "ejected", Reason: "auth_failed", RemainingMilli: 5000},
+			fields{"state": "suspended", "reason": "auth_failed", "recovers_in_secs": 5.0, "message": "The provider rejected your own credential: sign in to it again"}},
+	} {
+		told := report("node-1", provider, "gpt-5", byDefault(node.Judgement{State: "healthy"}))
+		told.Own = report("node-1", provider, "gpt-5", byDefault(c.judged)).Records
+		nodes.say(told)
+		c.want["scope"] = "current_credential"
+		route := boss.call(t, "GET", routesPath+"/smart", nil).want(t, 200).object(t)
+		if diff := cmp.Diff(map[string]any(c.want), route["targets"].([]any)[0].(map[string]any)["route_health_status"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if got := route["targets_available"]; got != 1.0 {
+			t.Errorf("%s: %v targets are available to everybody", name, got)
+		}
+		if want := uuid.MustParse(boss.call(t, "GET", userPath+"profile", nil).want(t, 200).id(t)); nodes.user != want {
+			t.Errorf("%s: asked for %v, want %v", name, nodes.user, want)
+		}
+		told.Records[0].Policies[0].Judgement = node.Judgement{State: "ejected", Reason: "overloaded"}
+		nodes.say(told)
+		if got := boss.call(t, "GET", mappingsPath, nil).want(t, 200).list(t)[0]["route_health_status"].(map[string]any)["scope"]; got != "all_users" {
+			t.Errorf("%s: beside a cooldown for everyone: %v", name, got)
+		}
+	}
+	a.call(t, "GET", mappingsPath, nil).want(t, 200)
+	if nodes.user != uuid.Nil {
+		t.Error("a service account has no credential of its own")
 	}
 }
 
@@ -291,6 +339,14 @@ func TestListingOfWhatIsUnhealthy(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two"}, aliases(r.list(t))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	boss := a.person(t, unique(), "admin")
+	own := report("node-3", other, "gpt-5", byDefault(node.Judgement{State: "healthy"}))
+	own.Own = report("node-3", other, "gpt-5", byDefault(cooling)).Records
+	nodes.say(own)
+	if diff := cmp.Diff([]string{"gpt-5"}, aliases(boss.call(t, "GET", mappingsPath+"?unhealthy=true", nil).want(t, 200).list(t))); diff != "" || nodes.user == uuid.Nil {
+		t.Errorf("what concerns one's own credential (-want +got):\n%s", diff)
+	}
+	nodes.say(report("node-2", p, "gpt-5", node.PolicyHealth{Policy: strict, Judgement: cooling}))
 	first := a.call(t, "GET", mappingsPath+"?unhealthy=true&limit=1", nil).want(t, 200)
 	second := a.call(t, "GET", nextLink.FindStringSubmatch(first.header.Get("Link"))[1], nil).want(t, 200)
 	if diff := cmp.Diff(r.list(t), append(first.list(t), second.list(t)...)); diff != "" || second.header.Get("Link") != "" {

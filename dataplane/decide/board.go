@@ -25,6 +25,8 @@ const (
 	// maxCredentials bounds the records of callers' own credentials: whoever sends a
 	// new token with every request must not fill the node's memory.
 	maxCredentials = 100_000
+	// maxUsers is how many people who share a credential are told of it.
+	maxUsers = 8
 	// pruneEvery is how often a new record has the old ones looked through, in seconds.
 	pruneEvery = 60
 )
@@ -131,6 +133,7 @@ type Cell struct {
 	heard bool       // some of it first-hand: what is told again of a lost log comes too late
 	own   []Happened // in the order they happened
 	views map[node.Cooldown]*View
+	users []uuid.UUID // whose credential it is, where it is a caller's own: the last maxUsers
 	// Probe slots taken by requests of this node, whatever policy they recover by: what
 	// is on its way to the provider is there under every policy. Each is given back by
 	// the admission that took it and by nothing else.
@@ -292,6 +295,7 @@ func (v *View) Health() Health { return *v.now.Load() }
 func (c *Cell) Own(e Happened) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.belongsTo(e.User)
 	if i := slices.IndexFunc(c.own, func(o Happened) bool { return o.ID == e.ID }); i >= 0 {
 		c.own[i].Count += e.Count
 		c.show()
@@ -310,6 +314,7 @@ func (c *Cell) Own(e Happened) {
 func (c *Cell) Fold(e Happened) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.belongsTo(e.User)
 	c.own = slices.DeleteFunc(c.own, func(o Happened) bool { return o.ID == e.ID })
 	if c.folded(e) || e.Again && c.heard {
 		c.show()
@@ -329,6 +334,17 @@ func (c *Cell) Fold(e Happened) {
 		v.folded = v.folded.Apply(e, v.policy)
 	}
 	c.show()
+}
+
+// belongsTo notes who brought the credential that the record is of. It needs the cell's lock.
+func (c *Cell) belongsTo(user uuid.UUID) {
+	if user == uuid.Nil || slices.Contains(c.users, user) {
+		return
+	}
+	if len(c.users) == maxUsers {
+		c.users = c.users[1:]
+	}
+	c.users = append(c.users, user)
 }
 
 // learn takes in an event that is told again, of a record that has heard nothing else:

@@ -90,7 +90,7 @@ func (t *Target) OwnHealth(credential string) *View {
 	if !ok {
 		return nil
 	}
-	return c.(*Cell).View(t.ownPolicy())
+	return c.(*Cell).View(ownPolicy(t.Cooldown))
 }
 
 // OwnCell is where what happens to a caller's own credential is reported.
@@ -100,8 +100,7 @@ func (t *Target) OwnCell(credential string, now time.Time) *Cell {
 	return t.board.Credential(key, now)
 }
 
-func (t *Target) ownPolicy() node.Cooldown {
-	p := t.Cooldown
+func ownPolicy(p node.Cooldown) node.Cooldown {
 	p.FailureThreshold = max(p.FailureThreshold, 1)
 	return p
 }

@@ -61,6 +61,7 @@ type Happened struct {
 	At    time.Time // when it happened: a cooldown is reckoned from here; never after Seen
 	Began time.Time // when the reporting request began
 	Again bool      // it was in a log that is lost, and is told again
+	User  uuid.UUID // see node.HealthEvent.UserID; zero: none
 	// RetryAfter is what the provider asked for, where Asked.
 	RetryAfter time.Duration
 	Asked      bool
@@ -75,6 +76,9 @@ func (e Happened) before(o Happened) int {
 func HappenedAt(ev *node.HealthEvent, received time.Time) Happened {
 	ago := func(millis int64) time.Time { return received.Add(-time.Duration(max(0, millis)) * time.Millisecond) }
 	e := Happened{ID: ev.ID, Node: ev.Node, Kind: ev.Kind, Count: max(ev.Count, 1), Seen: ago(ev.SeenMillisAgo), At: ago(ev.AgeMillis), Began: ago(ev.BeganMillisAgo), Again: ev.SeenMillisAgo > 0}
+	if ev.UserID != nil {
+		e.User = *ev.UserID
+	}
 	if ev.RetryAfterMillis != nil {
 		e.RetryAfter, e.Asked = time.Duration(*ev.RetryAfterMillis)*time.Millisecond, true
 	}

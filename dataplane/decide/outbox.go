@@ -51,6 +51,7 @@ type Event struct {
 // sameness is what events that may be sent as one have in common.
 type sameness struct {
 	cell       *Cell
+	user       uuid.UUID
 	episode    int64
 	kind       node.HealthKind
 	retryAfter int64
@@ -73,15 +74,15 @@ func NewOutbox(name string, newID func() uuid.UUID) *Outbox {
 
 // Observe takes what an attempt says of its target, and reports whether anything is
 // due now. The success of a healthy target says nothing new. On a passthrough target
-// what concerns the caller's own credential is kept apart from what concerns everyone;
-// credential is its keyed hash.
-func (o *Outbox) Observe(t *Target, a *Admission, v Verdict, credential string, now time.Time) bool {
+// what concerns the caller's own credential is kept apart from what concerns everyone.
+func (o *Outbox) Observe(t *Target, a *Admission, v Verdict, own Own, now time.Time) bool {
+	credential := own.For(t)
 	if v.Class == Succeeded {
 		if a.Probe() {
-			o.report(t.Health.Cell, a, node.HealthProbeOK, v, now)
+			o.report(t.Health.Cell, uuid.Nil, a, node.HealthProbeOK, v, now)
 		}
 		if a.Own != nil && a.Own.Probe() {
-			o.report(t.OwnCell(credential, now), a.Own, node.HealthProbeOK, v, now)
+			o.report(t.OwnCell(credential, now), own.User, a.Own, node.HealthProbeOK, v, now)
 		}
 		return a.Probe() || a.Own != nil && a.Own.Probe()
 	}
@@ -90,18 +91,19 @@ func (o *Outbox) Observe(t *Target, a *Admission, v Verdict, credential string, 
 	case kind == "":
 		return false
 	case !mine:
-		o.report(t.Health.Cell, a, kind, v, now)
+		o.report(t.Health.Cell, uuid.Nil, a, kind, v, now)
 	case a.Own == nil: // a record that has no history admits without saying so
-		o.report(t.OwnCell(credential, now), a, kind, v, now)
+		o.report(t.OwnCell(credential, now), own.User, a, kind, v, now)
 	default:
-		o.report(t.OwnCell(credential, now), a.Own, kind, v, now)
+		o.report(t.OwnCell(credential, now), own.User, a.Own, kind, v, now)
 	}
 	return true
 }
 
-// report applies an event to a record and leaves it to be sent.
-func (o *Outbox) report(cell *Cell, a *Admission, kind node.HealthKind, v Verdict, now time.Time) {
-	same := sameness{cell: cell, episode: a.Episode, kind: kind, retryAfter: -1}
+// report applies an event to a record and leaves it to be sent. user is whose credential
+// the record is of; zero: nobody's.
+func (o *Outbox) report(cell *Cell, user uuid.UUID, a *Admission, kind node.HealthKind, v Verdict, now time.Time) {
+	same := sameness{cell: cell, user: user, episode: a.Episode, kind: kind, retryAfter: -1}
 	if v.HasRetry {
 		same.retryAfter = v.RetryAfter.Milliseconds()
 	}
@@ -129,6 +131,9 @@ func (o *Outbox) begin(same sameness, a *Admission, v Verdict, now time.Time) *u
 		ID: o.newID(), Node: o.node, Kind: same.kind, ProviderID: key.ProviderID, UpstreamModel: key.UpstreamModel,
 		Credential: key.Credential, Reason: string(v.Class),
 	}}}
+	if same.user != uuid.Nil {
+		u.UserID = &u.same.user
+	}
 	if v.HasRetry {
 		u.RetryAfterMillis = &u.same.retryAfter
 	}

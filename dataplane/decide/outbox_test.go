@@ -17,10 +17,13 @@ func outboxOf() (*Outbox, *Target) {
 	return NewOutbox("n", uuid.New), r.Targets[0]
 }
 
+// claude is a caller's own credential that the targets here are asked with.
+func claude(hash string) Own { return Own{Vendor: Claude, Hash: hash} }
+
 func observe(o *Outbox, target *Target, status int, secs float64) bool {
 	a := target.Health.Admit(at(secs), 0)
 	defer a.Release()
-	return o.Observe(target, &a, verdict(status), "", at(secs))
+	return o.Observe(target, &a, verdict(status), Own{}, at(secs))
 }
 
 func TestOutboxTellsUntilEchoed(t *testing.T) {
@@ -85,11 +88,11 @@ func TestOutboxSaysWhenTheRequestBegan(t *testing.T) {
 	early := target.Health.Admit(at(0), 0)
 	observe(o, target, 429, 1) // cools until 31
 	probe := target.Health.Admit(at(32), 0)
-	o.Observe(target, &early, verdict(500), "", at(33))
+	o.Observe(target, &early, verdict(500), Own{}, at(33))
 	if h := target.Health.Health(); h.level != 0 {
 		t.Fatal("a request that began before the cooldown escalated it")
 	}
-	o.Observe(target, &probe, verdict(500), "", at(35))
+	o.Observe(target, &probe, verdict(500), Own{}, at(35))
 	if h := target.Health.Health(); h.level != 1 {
 		t.Fatal("a probe that failed did not")
 	}
@@ -106,7 +109,7 @@ func TestOutboxReportsOwnCredentialsByTheirOwnAdmission(t *testing.T) {
 	o, target := outboxOf()
 	target.Provider.Auth, target.board = ClaudeOAuth, NewBoard()
 	a := target.Health.Admit(at(0), 0)
-	o.Observe(target, &a, verdict(429), "h", at(0)) // cools until 30
+	o.Observe(target, &a, verdict(429), claude("h"), at(0)) // cools until 30
 	ask := func(secs float64) *Admission {
 		a := target.Health.Admit(at(secs), 0)
 		own := target.OwnHealth("h").Admit(at(secs), 0)
@@ -117,12 +120,12 @@ func TestOutboxReportsOwnCredentialsByTheirOwnAdmission(t *testing.T) {
 		return &a
 	}
 	probe := ask(31)
-	o.Observe(target, probe, verdict(200), "h", at(32))
-	o.Observe(target, probe, verdict(500), "h", at(33)) // concerns everyone, and is no probe of theirs
+	o.Observe(target, probe, verdict(200), claude("h"), at(32))
+	o.Observe(target, probe, verdict(500), claude("h"), at(33)) // concerns everyone, and is no probe of theirs
 	probe.Own.Episode = 7
-	o.Observe(target, probe, verdict(429), "h", at(33))
+	o.Observe(target, probe, verdict(429), claude("h"), at(33))
 	probe.Own.Episode = 8
-	o.Observe(target, probe, verdict(429), "h", at(33))
+	o.Observe(target, probe, verdict(429), claude("h"), at(33))
 	var kinds []node.HealthKind
 	for _, e := range o.Due(at(33)) {
 		kinds = append(kinds, e.Kind)
@@ -143,7 +146,7 @@ func TestDifferentWaitsAreDifferentEvents(t *testing.T) {
 	a := target.Health.Admit(at(0), 0)
 	for _, secs := range []string{"5", "200", "5"} {
 		v := Classify(Evidence{Phase: Answered, Status: 429, Header: http.Header{"Retry-After": {secs}}, Now: now})
-		o.Observe(target, &a, v, "", at(0))
+		o.Observe(target, &a, v, Own{}, at(0))
 	}
 	due := o.Due(at(0))
 	if len(due) != 2 || *due[0].RetryAfterMillis != 5000 || due[0].Count != 2 || *due[1].RetryAfterMillis != 200_000 || due[1].Count != 1 {
@@ -162,11 +165,11 @@ func TestOwnLateReportsChangeNothing(t *testing.T) {
 	target.Health.Cell.Fold(own(0, node.HealthRateLimited))
 	probe := target.Health.Admit(at(31), 0)
 	before := target.Health.Health()
-	o.Observe(target, &late, verdict(500), "", at(32))
+	o.Observe(target, &late, verdict(500), Own{}, at(32))
 	if after := target.Health.Health(); !after.Equal(&before) {
 		t.Errorf("got %+v, want %+v", after, before)
 	}
-	o.Observe(target, &probe, verdict(500), "", at(32))
+	o.Observe(target, &probe, verdict(500), Own{}, at(32))
 	h := target.Health.Health()
 	check(t, h, 91.9, StandingCooling)
 	check(t, h, 92, StandingRecovering)
@@ -210,7 +213,7 @@ func TestOutboxBoundsEventsOfOwnCredentials(t *testing.T) {
 	one, other := seat(1), seat(2)
 	reject := func(target *Target, credential string, secs float64) {
 		a := target.Health.Admit(at(secs), 0)
-		o.Observe(target, &a, verdict(401), credential, at(secs))
+		o.Observe(target, &a, verdict(401), claude(credential), at(secs))
 	}
 	for range 10 * ownPerSecond {
 		reject(one, uuid.NewString(), 0.5)
@@ -258,7 +261,7 @@ func TestAProbeTellsOfEachRecordItProbed(t *testing.T) {
 			given := 0
 			a.Leased(func() { given++ })
 			probe.Leased(func() { given++ })
-			if told := o.Observe(target, &a, verdict(200), "me", at(41)); told != (len(c.want) > 0) {
+			if told := o.Observe(target, &a, verdict(200), claude("me"), at(41)); told != (len(c.want) > 0) {
 				t.Errorf("got due %v", told)
 			}
 			var got []string
@@ -287,7 +290,7 @@ func TestAnUntoldEventIsRecoveredFrom(t *testing.T) {
 		Health: board.Cell(HealthKey{}).View(node.DefaultCooldown()), board: board}
 	limit := func(credential string) {
 		a := target.Health.Admit(at(0), 0)
-		o.Observe(target, &a, verdict(429), credential, at(0))
+		o.Observe(target, &a, verdict(429), claude(credential), at(0))
 	}
 	for range ownPerSecond {
 		limit(uuid.NewString())
@@ -300,7 +303,7 @@ func TestAnUntoldEventIsRecoveredFrom(t *testing.T) {
 		a := target.Health.Admit(at(40), 0)
 		probe := target.OwnHealth("last").Admit(at(40), 0)
 		a.Own = &probe
-		o.Observe(target, &a, verdict(200), "last", at(40.5))
+		o.Observe(target, &a, verdict(200), claude("last"), at(40.5))
 		a.Release()
 	}
 	for _, due := range o.Due(at(41)) {
@@ -322,11 +325,11 @@ func TestEventsMoveWithTheClock(t *testing.T) {
 			t.Parallel()
 			o, target := outboxOf()
 			a := target.Health.Admit(at(ahead), 0)
-			o.Observe(target, &a, verdict(429), "", at(ahead))
+			o.Observe(target, &a, verdict(429), Own{}, at(ahead))
 			if len(o.Due(at(ahead))) != 1 {
 				t.Fatal("not due")
 			}
-			o.Observe(target, &a, verdict(529), "", at(ahead+1))
+			o.Observe(target, &a, verdict(529), Own{}, at(ahead+1))
 			o.ClockSet(-at(ahead).Sub(at(0)))
 			h := target.Health.Health()
 			check(t, h, 29.9, StandingCooling)

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
 )
@@ -104,7 +106,8 @@ func notBase64URL(r rune) bool {
 // none.
 type Own struct {
 	Vendor Vendor
-	Hash   string // keyed; the credential itself is known to the gateway alone
+	Hash   string    // keyed; the credential itself is known to the gateway alone
+	User   uuid.UUID // whose gateway key it came with; zero: nobody's
 }
 
 // For is the hash of the credential where it is of the target's vendor, else empty: a

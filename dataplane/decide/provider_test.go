@@ -170,7 +170,7 @@ func TestVendorOf(t *testing.T) {
 // A token is its vendor's only: for another one's target it is as if none had come.
 func TestForeignCredentialCountsAsNone(t *testing.T) {
 	t.Parallel()
-	claude, chatGPT := Own{Claude, "hash"}, Own{ChatGPT, "hash"}
+	claude, chatGPT := Own{Vendor: Claude, Hash: "hash"}, Own{Vendor: ChatGPT, Hash: "hash"}
 	for name, c := range map[string]struct {
 		auth  Auth
 		own   Own

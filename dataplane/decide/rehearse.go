@@ -217,7 +217,7 @@ func (q *Question) charge(step *Step, admission *Admission, v Verdict) {
 		return
 	}
 	var h Health
-	policy := t.ownPolicy()
+	policy := ownPolicy(t.Cooldown)
 	if !step.OwnRecord {
 		h, policy = t.Health.Health(), t.Cooldown
 	}

@@ -70,6 +70,58 @@ func (c *Cell) report(views []*View, now time.Time) (r node.RecordHealth, any bo
 	return r, true
 }
 
+// staleAfter is how long after its cooldown a credential that nobody used again is still
+// told of as recovering: an access token that its owner renewed never recovers.
+const staleAfter = 5 * time.Minute
+
+// OwnReport describes the credentials that a person brought along and that are not healthy
+// now, by provider and model: of several for one model the worst. It is judged by the
+// policies that Report names, as OwnHealth judges them.
+func (b *Board) OwnReport(o *Org, user uuid.UUID, now time.Time) (out []node.RecordHealth) {
+	b.credentials.Range(func(_, c any) bool {
+		cell := c.(*Cell)
+		if cell.Key.OrganizationID != o.ID || !cell.isOf(user) {
+			return true
+		}
+		r := node.RecordHealth{ProviderID: cell.Key.ProviderID, UpstreamModel: cell.Key.UpstreamModel}
+		for _, v := range o.views[b.Cell(HealthKey{o.ID, cell.Key.ProviderID, cell.Key.UpstreamModel, ""})] {
+			j := cell.View(ownPolicy(v.policy)).own(now)
+			r.Policies = append(r.Policies, node.PolicyHealth{Policy: v.policy, Judgement: j})
+			if len(r.Policies) == 1 || Stricter(j, r.Judgement) < 0 {
+				r.Judgement = j
+			}
+		}
+		if r.State != node.StateHealthy && len(r.Policies) > 0 {
+			out = append(out, r)
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b node.RecordHealth) int {
+		return cmp.Or(slices.Compare(a.ProviderID[:], b.ProviderID[:]), cmp.Compare(a.UpstreamModel, b.UpstreamModel), Stricter(a.Judgement, b.Judgement))
+	})
+	return slices.CompactFunc(out, func(a, b node.RecordHealth) bool {
+		return a.ProviderID == b.ProviderID && a.UpstreamModel == b.UpstreamModel
+	})
+}
+
+func (c *Cell) isOf(user uuid.UUID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.users, user)
+}
+
+// own is the judgement of a caller's own credential, without its history.
+func (v *View) own(now time.Time) node.Judgement {
+	v.Cell.mu.Lock()
+	defer v.Cell.mu.Unlock()
+	if h := v.Health(); h.At(now) == StandingRecovering && now.Sub(h.until) > staleAfter {
+		return node.Judgement{State: node.StateHealthy}
+	}
+	j := v.judgement(now)
+	j.Transitions = nil
+	return j
+}
+
 // judgement needs the cell's lock.
 func (v *View) judgement(now time.Time) node.Judgement {
 	health := v.Health()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/spillway-gateway/spillway/api/node"
 )
 
@@ -51,6 +53,9 @@ func (c *Cell) retell(now time.Time) (out []Event) {
 			Count: e.Count, SeenMillisAgo: max(1, now.Sub(e.Seen).Milliseconds()),
 			AgeMillis: max(0, now.Sub(e.At)).Milliseconds(), BeganMillisAgo: max(0, now.Sub(e.Began)).Milliseconds(),
 		}}
+		if e.User != uuid.Nil {
+			told.UserID = &e.User
+		}
 		if e.Asked {
 			millis := e.RetryAfter.Milliseconds()
 			told.RetryAfterMillis = &millis

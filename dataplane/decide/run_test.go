@@ -246,7 +246,7 @@ func TestWhatWaitedIsNotSentToACoolingTarget(t *testing.T) {
 			target := r.Targets[0]
 			target.board = NewBoard()
 			target.Provider.Auth, target.Provider.Endpoints = ClaudeOAuth, takes(llm.Messages)
-			run := NewRun(r, llm.Messages, 1, Own{Claude, "caller"}, nil)
+			run := NewRun(r, llm.Messages, 1, Own{Vendor: Claude, Hash: "caller"}, nil)
 			if _, _, ok := run.Next(at(0)); !ok || run.Cooling(target, at(0)) {
 				t.Fatal("nothing has happened yet")
 			}
@@ -300,7 +300,7 @@ func TestACallersOwnCooldownIsTheCallers(t *testing.T) {
 	t.Parallel()
 	r, first := passthrough()
 	first.OwnCell("me", at(0)).Own(own(0, node.HealthRateLimited))
-	mine, others := NewRun(r, llm.Messages, 1, Own{Claude, "me"}, nil), NewRun(r, llm.Messages, 1, Own{Claude, "another"}, nil)
+	mine, others := NewRun(r, llm.Messages, 1, Own{Vendor: Claude, Hash: "me"}, nil), NewRun(r, llm.Messages, 1, Own{Vendor: Claude, Hash: "another"}, nil)
 	if target, _, ok := mine.Next(at(1)); !ok || target.Position != 2 || mine.Attempts[0].Reason != string(CredentialCooling) {
 		t.Errorf("got %+v", mine.Attempts)
 	}
@@ -315,14 +315,14 @@ func TestARefusedProbeKeepsNoSlot(t *testing.T) {
 	r, first := passthrough()
 	mine := first.OwnCell("me", at(0))
 	mine.Own(own(0, node.HealthRateLimited))
-	run := NewRun(r, llm.Messages, 1, Own{Claude, "me"}, nil)
+	run := NewRun(r, llm.Messages, 1, Own{Vendor: Claude, Hash: "me"}, nil)
 	_, a, _ := run.Next(at(31))
 	if a.Own == nil || !a.Own.Probe() || a.Probe() || !a.Probing() || mine.probes != 1 {
 		t.Fatalf("a probe of the caller's own record: got %+v, %d counted", a, mine.probes)
 	}
 	a.Release()
 	first.Health.Cell.Own(own(31, node.HealthRateLimited))
-	run = NewRun(r, llm.Messages, 1, Own{Claude, "me"}, nil)
+	run = NewRun(r, llm.Messages, 1, Own{Vendor: Claude, Hash: "me"}, nil)
 	if target, _, ok := run.Next(at(32)); !ok || target.Position != 2 || mine.probes != 0 {
 		t.Errorf("%d slots of the caller's own record are counted", mine.probes)
 	}

@@ -25,7 +25,7 @@ func (still) Now() time.Time { return time.Now() }
 
 func (still) Reserve(context.Context, *decide.Target, *decide.Admission) bool { return true }
 
-func (still) Observe(*decide.Target, *decide.Admission, decide.Verdict, string) {}
+func (still) Observe(*decide.Target, *decide.Admission, decide.Verdict, decide.Own) {}
 
 // setup is a handler over one organization with the route "r": its targets are the
 // given models on the given upstream.

@@ -321,11 +321,11 @@ func (w *watch) Now() time.Time { return time.Now() }
 
 func (w *watch) Reserve(context.Context, *decide.Target, *decide.Admission) bool { return true }
 
-func (w *watch) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, _ string) {
+func (w *watch) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, _ decide.Own) {
 	w.mu.Lock()
 	w.seen = append(w.seen, seen{t.UpstreamModel, v.Class})
 	w.mu.Unlock()
-	w.outbox.Observe(t, a, v, "", time.Now())
+	w.outbox.Observe(t, a, v, decide.Own{}, time.Now())
 	for _, e := range w.outbox.Due(time.Now()) {
 		w.outbox.Echoed(e.ID)
 		t.Health.Cell.Fold(decide.HappenedAt(&e.HealthEvent, time.Now()))

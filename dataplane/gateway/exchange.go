@@ -132,8 +132,8 @@ func gatewayKey(header http.Header) string {
 }
 
 // takeOwnCredential keeps the second credential of a request: a bearer token that a
-// vendor of subscriptions gave out.
-func (x *exchange) takeOwnCredential(hashKey []byte) {
+// vendor of subscriptions gave out, which is that of the key's owner.
+func (x *exchange) takeOwnCredential(hashKey []byte, key *decide.Key) {
 	v := x.r.Header["Authorization"]
 	if len(v) != 1 || v[0] == "" {
 		return
@@ -147,6 +147,9 @@ func (x *exchange) takeOwnCredential(hashKey []byte) {
 	mac := hmac.New(sha256.New, hashKey)
 	mac.Write([]byte(token))
 	x.token, x.own = v[0], decide.Own{Vendor: vendor, Hash: hex.EncodeToString(mac.Sum(nil)[:16])}
+	if key.UserID != nil {
+		x.own.User = *key.UserID
+	}
 }
 
 // read buffers the body, since failover may have to send it again, and reads its

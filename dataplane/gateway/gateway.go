@@ -24,9 +24,9 @@ type Health interface {
 	// Reserve takes the fleet's slots for an attempt that is a probe, and reports whether
 	// it may go on. The admission's release gives them back.
 	Reserve(ctx context.Context, t *decide.Target, a *decide.Admission) bool
-	// Observe takes the verdict on an attempt that was admitted with a; credential is
-	// the keyed hash of the caller's own upstream credential, or empty.
-	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string)
+	// Observe takes the verdict on an attempt that was admitted with a; own is the
+	// caller's own upstream credential.
+	Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, own decide.Own)
 }
 
 // Config says what a Handler needs; all fields but the two last are required.
@@ -223,7 +223,7 @@ func (h *Handler) receive(x *exchange) bool {
 		return false
 	}
 	if slices.ContainsFunc(route.Targets, (*decide.Target).Passthrough) {
-		x.takeOwnCredential(h.cfg.HashKey)
+		x.takeOwnCredential(h.cfg.HashKey, caller.Key)
 	}
 	x.org = caller.Org
 	x.begin(route, caller.Key.Access)
@@ -262,7 +262,7 @@ func (h *Handler) try(x *exchange, t *decide.Target, admission *decide.Admission
 			}
 			turn = decide.PassedOn
 		}
-		h.cfg.Health.Observe(t, admission, verdict, x.own.For(t))
+		h.cfg.Health.Observe(t, admission, verdict, x.own)
 		x.result = results[turn]
 		switch turn {
 		case decide.NextTarget:

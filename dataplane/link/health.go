@@ -46,8 +46,8 @@ func newID() uuid.UUID {
 	return id
 }
 
-func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
-	if h.outbox.Observe(t, a, v, credential, h.link.Now()) {
+func (h *health) observe(t *decide.Target, a *decide.Admission, v decide.Verdict, own decide.Own) {
+	if h.outbox.Observe(t, a, v, own, h.link.Now()) {
 		h.poke()
 	}
 }
@@ -167,6 +167,9 @@ func (l *Link) answerHealth(m *nats.Msg) {
 		report := node.HealthReport{Node: l.cfg.Node, Partial: !l.caughtUp(), Records: []node.RecordHealth{}}
 		if org := l.Table().Org(ask.OrganizationID); org != nil {
 			report.Records, report.Epoch, report.Version = org.Report(l.Now()), org.Epoch, org.Version
+			if ask.UserID != nil {
+				report.Own = l.board.OwnReport(org, *ask.UserID, l.Now())
+			}
 			if ask.Activity {
 				report.Activity = org.Activity.LastHour(l.Now())
 			}

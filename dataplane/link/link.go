@@ -150,10 +150,9 @@ func (l *Link) Health(key decide.HealthKey, policy node.Cooldown) decide.Health 
 	return l.board.Cell(key).View(policy).Health()
 }
 
-// Observe takes the verdict on an attempt; credential is the keyed hash of the
-// caller's own, or empty.
-func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, credential string) {
-	l.health.observe(t, a, v, credential)
+// Observe takes the verdict on an attempt; own is the caller's own credential.
+func (l *Link) Observe(t *decide.Target, a *decide.Admission, v decide.Verdict, own decide.Own) {
+	l.health.observe(t, a, v, own)
 }
 
 // Used takes that a gateway key is in use.

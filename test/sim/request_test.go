@@ -34,15 +34,18 @@ func (w *world) ask(n *fleetNode, org int, r route) {
 	}
 	caller := pick(w, w.config.callers...)
 	x := &request{w: w, n: n, life: n.life, id: w.stats["requests"], org: org, route: n.orgs[w.config.orgs[org]].Resolve(r.name), caller: caller, began: w.now}
-	own := decide.Own{}
-	if caller != "" {
-		own = decide.Own{Vendor: decide.Claude, Hash: caller}
-	}
-	x.run = decide.NewRun(x.route, r.dialect, w.rng.Uint64(), own, nil)
+	x.run = decide.NewRun(x.route, r.dialect, w.rng.Uint64(), x.own(), nil)
 	x.leaving = w.fault(w.plan.leave)
 	w.stats["requests"]++
 	n.open++
 	x.next()
+}
+
+func (x *request) own() decide.Own {
+	if x.caller == "" {
+		return decide.Own{}
+	}
+	return decide.Own{Vendor: decide.Claude, Hash: x.caller}
 }
 
 // over ends the request. What a crash cuts is over without a word.
@@ -124,7 +127,7 @@ func (x *request) done(v decide.Verdict) {
 // judged reports the last verdict on a target and goes on.
 func (x *request) judged(v decide.Verdict) {
 	x.w.asking = x.admitted
-	if x.n.outbox.Observe(x.target, &x.admission, v, x.caller, x.n.now()) {
+	if x.n.outbox.Observe(x.target, &x.admission, v, x.own(), x.n.now()) {
 		x.n.wake()
 	}
 	x.checkObserved(v)

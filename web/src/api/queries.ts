@@ -176,6 +176,7 @@ export const ownKeys = queryOptions({
 export const ownSessions = queryOptions({
   queryKey: ['own-sessions'],
   queryFn: ({ signal }) => body(api.GET('/api/llm-gateway/user/sessions', { signal })),
+  meta: config,
 });
 
 export const profile = queryOptions({

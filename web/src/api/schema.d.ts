@@ -4528,7 +4528,7 @@ export interface components {
             /** @description Seconds until the cooldown passes, rounded up; 0 while recovering. */
             recovers_in_secs: number;
             /**
-             * @description For whom.
+             * @description For whom: everyone, or only the credential of your own that you brought along with a gateway key of yours.
              * @enum {string}
              */
             scope: "all_users" | "current_credential";

@@ -12,7 +12,7 @@ interface Props<Output> {
   run: () => Promise<Output>;
   done?: string | ((output: Output) => string);
   onClose: () => void;
-  /** Nothing is lost by it. */
+  /** Nothing is lost by it, so that Enter may mean yes. */
   gentle?: boolean;
 }
 
@@ -39,10 +39,15 @@ export function Confirm<Output>({ title, children, act, run, done, onClose, gent
           </Alert>
         )}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={onClose} data-autofocus={gentle ? undefined : true}>
             Cancel
           </Button>
-          <Button color={gentle ? undefined : 'red.9'} loading={change.isPending} onClick={() => change.mutate()} data-autofocus>
+          <Button
+            color={gentle ? undefined : 'red.9'}
+            loading={change.isPending}
+            onClick={() => change.mutate()}
+            data-autofocus={gentle || undefined}
+          >
             {act}
           </Button>
         </Group>

@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { useChange } from '../api/change';
 import type { Read } from '../api/client';
 import { type ApiError, explain, sentence } from '../api/errors';
+import classes from './FormModal.module.css';
 import { Loaded } from './State';
 
 type Values = Record<string, unknown>;
@@ -20,8 +21,12 @@ interface Common<V extends Values, Output> {
   onClose: () => void;
   /** Does not close by itself when it is saved. */
   stays?: boolean;
+  /** How far saving is, where it is more than one call. */
+  progress?: string;
   /** What the API calls a field, by what the form calls it, where they differ. */
   params?: Record<string, string>;
+  /** What cannot even be sent, by field: an error, or null. The rest is judged by the API. */
+  checks?: (values: V) => Record<string, string | null>;
 }
 
 interface Creating<V extends Values, Output> extends Common<V, Output> {
@@ -34,7 +39,7 @@ interface Creating<V extends Values, Output> extends Common<V, Output> {
 /** A form in a window that makes something. */
 export function FormModal<V extends Values, Output>({ title, size, children, ...rest }: Creating<V, Output>) {
   return (
-    <Modal opened onClose={rest.onClose} title={title} size={size ?? 'md'}>
+    <Modal opened onClose={rest.onClose} title={title} size={size ?? 'md'} closeOnClickOutside={false}>
       <FormBody {...rest}>{(form) => children(form)}</FormBody>
     </Modal>
   );
@@ -52,7 +57,7 @@ interface Editing<Row, V extends Values, Output> extends Common<V, Output> {
 /** A form in a window that changes something: it reads it first, so that a change of somebody else's is not lost. */
 export function EditModal<Row, V extends Values, Output>({ title, size, ...rest }: Editing<Row, V, Output>) {
   return (
-    <Modal opened onClose={rest.onClose} title={title} size={size ?? 'md'}>
+    <Modal opened onClose={rest.onClose} title={title} size={size ?? 'md'} closeOnClickOutside={false}>
       <EditBody {...rest} />
     </Modal>
   );
@@ -104,9 +109,11 @@ function FormBody<V extends Values, Output>({
   onClose,
   stays,
   params,
+  checks,
+  progress,
   children,
 }: BodyProps<V, Output>) {
-  const form = useForm<V>({ initialValues: initial });
+  const form = useForm<V>({ initialValues: initial, validate: checks });
   const [failure, setFailure] = useState<ApiError>();
   const change = useChange<V, Output>({
     run: (values) => save(values, etag),
@@ -147,6 +154,7 @@ function FormBody<V extends Values, Output>({
         {children(form)}
         {failure && <Refusal failure={failure} shown={fieldOf(failure, form.getValues(), params) !== undefined} onReload={merge} />}
         <Group justify="flex-end" gap="xs">
+          {progress && <output className={classes.progress}>{progress}</output>}
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
@@ -193,6 +201,9 @@ export function fieldOf(error: ApiError, values: Values, params: Record<string, 
   }
   return field;
 }
+
+/** A number that has to be there: what is empty is not 0. */
+export const needed = (value: unknown) => (value === '' || value === null ? 'Enter a number.' : null);
 
 /** What somebody else saved, with what was typed here over it. */
 export function merged<V extends Values>(fresh: V, before: V, typed: V): V {

@@ -8,7 +8,7 @@ import { Confirm } from './Confirm';
 import { CopyLine } from './Copy';
 import type { Column } from './DataTable';
 import { lifetimes } from './expiry';
-import { type Form, FormModal } from './FormModal';
+import { type Form, FormModal, needed } from './FormModal';
 import { type MenuAct, RowMenu } from './RowMenu';
 import { Setup } from './setup/Setup';
 import { When } from './When';
@@ -128,6 +128,7 @@ function Rotate({ of: k, calls, onMade, onClose }: Rotating & { onClose: () => v
       title={`Rotate ${k.name}`}
       submit="Rotate"
       initial={{ grace_secs: 3600 } as Grace}
+      checks={(v) => ({ grace_secs: needed(v.grace_secs) })}
       save={(v) => calls.rotate(k.id, Number(v.grace_secs))}
       after={onMade}
       onClose={onClose}

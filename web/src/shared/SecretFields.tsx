@@ -66,9 +66,9 @@ export function secretBody(v: SecretValues): { api_key?: string; credentials?: R
 }
 
 /** Why a document is none, before it is sent. */
-export function checkDocument(value: unknown): string | null {
+export function checkDocument(value: string): string | null {
   try {
-    if (typeof value === 'string' && value.trim()) {
+    if (value.trim()) {
       JSON.parse(value);
     }
     return null;

@@ -1,12 +1,13 @@
 import { SegmentedControl, Stack, Switch, TextInput } from '@mantine/core';
 import { IconAdjustmentsHorizontal, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useChange } from '../../api/change';
 import { api, body, read } from '../../api/client';
 import { governance, policies } from '../../api/queries';
 import type { DefaultModelAccess, ModelAccessPolicy } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
-import { Confirm } from '../../shared/Confirm';
+import { Confirm, named } from '../../shared/Confirm';
 import { EditModal, type Form, FormModal } from '../../shared/FormModal';
 import { ListPage } from '../../shared/ListPage';
 import { Section } from '../../shared/Page';
@@ -56,6 +57,10 @@ export function AccessPage() {
               label={`${p.name} is enabled`}
               run={(enabled) => body(api.PUT(`${path}/{id}`, { params: { path: { id: p.id } }, body: { enabled } }))}
               done={(on) => `${p.name} ${on ? 'holds' : 'does not hold any more'}`}
+              off={{
+                title: `Disable ${p.name}?`,
+                touches: `It ${p.policy_type === 'allowlist' ? 'allows' : 'forbids'} ${p.targets.map((t) => targetWords(t, names)).join(', ')} for ${scopeWords(p, names)}. Within two seconds that holds no more, until it is enabled again.`,
+              }}
             />
           ),
         },
@@ -83,13 +88,16 @@ export function AccessPage() {
 /** What holds for a caller for whom there is no allowlist. */
 function Otherwise() {
   const config = useQuery(governance).data;
+  const allowing = (useQuery(policies).data ?? []).filter((p) => p.enabled && p.policy_type === 'allowlist').map((p) => p.name);
+  const [asking, setAsking] = useState(false);
+  const set = (default_model_access: DefaultModelAccess) =>
+    body(
+      api.PUT('/api/llm-gateway/admin/governance-config', {
+        body: { require_pricing_for_mappings: config?.require_pricing_for_mappings ?? false, default_model_access },
+      }),
+    );
   const change = useChange({
-    run: (default_model_access: DefaultModelAccess) =>
-      body(
-        api.PUT('/api/llm-gateway/admin/governance-config', {
-          body: { require_pricing_for_mappings: config?.require_pricing_for_mappings ?? false, default_model_access },
-        }),
-      ),
+    run: set,
     done: (g) =>
       g.default_model_access === 'allow' ? 'Who has no allowlist may call everything' : 'Who has no allowlist may call nothing',
   });
@@ -99,12 +107,25 @@ function Otherwise() {
         aria-label="What callers without an allowlist may call"
         disabled={!config || change.isPending}
         value={(change.isPending ? change.variables : config?.default_model_access) ?? 'allow'}
-        onChange={(v) => change.mutate(v as DefaultModelAccess)}
+        onChange={(v) => (v === 'deny' ? setAsking(true) : change.mutate(v as DefaultModelAccess))}
         data={[
           { value: 'allow', label: 'Everything' },
           { value: 'deny', label: 'Nothing' },
         ]}
       />
+      {asking && (
+        <Confirm title="Nothing without an allowlist?" act="Allow nothing" run={() => set('deny')} onClose={() => setAsking(false)}>
+          Within two seconds every caller for whom no policy allows anything is refused, whatever they ask for.
+          {allowing.length > 0 ? (
+            <>
+              {' '}
+              {named(allowing)} still {allowing.length === 1 ? 'allows' : 'allow'} what {allowing.length === 1 ? 'it names' : 'they name'}.
+            </>
+          ) : (
+            ' There is no such policy: that is everybody.'
+          )}
+        </Confirm>
+      )}
     </Section>
   );
 }

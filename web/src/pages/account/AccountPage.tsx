@@ -163,10 +163,7 @@ function Sessions() {
         <Confirm
           title="End the session?"
           act="End session"
-          run={async () => {
-            await body(api.DELETE('/api/llm-gateway/user/sessions/{id}', { params: { path: { id: ending.id } } }));
-            await query.refetch();
-          }}
+          run={() => body(api.DELETE('/api/llm-gateway/user/sessions/{id}', { params: { path: { id: ending.id } } }))}
           done="The session is ended"
           onClose={() => setEnding(undefined)}
         >

@@ -8,7 +8,7 @@ import { Confirm, named } from '../../shared/Confirm';
 import { EditModal, type Form, FormModal } from '../../shared/FormModal';
 import { ListPage } from '../../shared/ListPage';
 import { RowMenu } from '../../shared/RowMenu';
-import { noSecret, SecretFields, type SecretValues, secretBody } from '../../shared/SecretFields';
+import { checkDocument, noSecret, SecretFields, type SecretValues, secretBody } from '../../shared/SecretFields';
 import { When } from '../../shared/When';
 import { authTypes, families, familyOptions } from '../../shared/words';
 
@@ -89,6 +89,7 @@ function CreateCredential({ onClose }: { onClose: () => void }) {
       title="Add a shared credential"
       submit="Add credential"
       initial={initial}
+      checks={(v) => ({ credentials: checkDocument(v.credentials) })}
       save={(v) =>
         body(
           api.POST(path, {
@@ -143,6 +144,7 @@ function EditCredential({ connection, onClose }: { connection: Connection; onClo
           }),
         )
       }
+      checks={(v) => ({ credentials: checkDocument(v.credentials) })}
       done={(c) => `${c.name} is saved`}
       onClose={onClose}
     >

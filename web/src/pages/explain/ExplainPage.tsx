@@ -89,6 +89,7 @@ export function ExplainPage() {
                 limit={50}
                 spellCheck={false}
                 {...form.getInputProps('model')}
+                onChange={(model) => form.setValues({ model, given: {} })}
               />
               <Select
                 label="Caller"

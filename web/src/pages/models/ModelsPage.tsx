@@ -7,22 +7,16 @@ import { catalog, mappings, providers } from '../../api/queries';
 import type { EffectivePricing, ModelMapping } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
 import { Confirm, count, named } from '../../shared/Confirm';
+import { routesUsing } from '../../shared/enablement';
 import { FormModal } from '../../shared/FormModal';
 import { TargetBadges } from '../../shared/health/HealthBadges';
 import { ListPage } from '../../shared/ListPage';
 import { price } from '../../shared/money';
+import { useOneByOne } from '../../shared/oneByOne';
 import { RowMenu } from '../../shared/RowMenu';
 import { RowSwitch } from '../../shared/RowSwitch';
 
 const path = '/api/llm-gateway/admin/model-mappings' as const;
-
-/** The routes that use a model on its provider, by name. */
-export function routesUsing(all: readonly ModelMapping[], m: ModelMapping): string[] {
-  const using = all.filter(
-    (o) => o.provider_id === m.provider_id && o.upstream_model === m.upstream_model && o.model_alias !== m.upstream_model,
-  );
-  return [...new Set(using.map((o) => o.model_alias))];
-}
 
 export function ModelsPage() {
   const query = useQuery(mappings);
@@ -41,7 +35,8 @@ export function ModelsPage() {
       empty={{
         icon: <IconBox size={22} />,
         title: 'No models are enabled',
-        words: 'Enable models of a provider, so that routes can use them.',
+        words:
+          list.length > 0 ? 'Enable models of a provider, so that routes can use them.' : 'Models are those of a provider: add one first.',
       }}
       create={{ act: 'Enable models', form: (close) => <EnableModels onClose={close} /> }}
       tools={
@@ -69,7 +64,8 @@ export function ModelsPage() {
               on={m.enabled}
               label={`${m.upstream_model} is enabled on ${m.provider_name}`}
               run={(enabled) => body(api.PUT(`${path}/{id}`, { params: { path: { id: m.id } }, body: { enabled } }))}
-              done={(on) => darkens(m, on, routesUsing(all, m))}
+              done={(on) => `${m.upstream_model} is ${on ? 'enabled' : 'disabled'} on ${m.provider_name}`}
+              off={darkens(m, routesUsing(all, m))}
             />
           ),
         },
@@ -96,11 +92,14 @@ export function ModelsPage() {
   );
 }
 
-function darkens(m: ModelMapping, on: boolean, routes: string[]): string {
-  if (on || routes.length === 0) {
-    return `${m.upstream_model} is ${on ? 'enabled' : 'disabled'} on ${m.provider_name}`;
-  }
-  return `${m.upstream_model} is disabled: ${named(routes)} skip it`;
+/** What a model takes along when it is disabled. */
+function darkens(m: ModelMapping, routes: string[]) {
+  return routes.length === 0
+    ? undefined
+    : {
+        title: `Disable ${m.upstream_model} on ${m.provider_name}?`,
+        touches: `${named(routes)} ${routes.length === 1 ? 'skips' : 'skip'} it until it is enabled again. A route without another target serves nobody.`,
+      };
 }
 
 const sources: Record<EffectivePricing['source'], string> = {
@@ -153,19 +152,28 @@ function EnableModels({ onClose }: { onClose: () => void }) {
   const list = useQuery(providers).data ?? [];
   const usual = useQuery(catalog).data ?? [];
   const known = (id: string | null) => usual.find((c) => c.slug === list.find((p) => p.id === id)?.model_provider)?.default_models ?? [];
+  const { run, progress } = useOneByOne();
   const enable = async ({ provider_id, models }: Enabling) => {
-    for (const model of models) {
-      await body(api.POST(path, { body: { provider_id: provider_id ?? '', model_alias: model, upstream_model: model } }));
-    }
+    await run(
+      models.map((model) => ({
+        key: `${provider_id} ${model}`,
+        run: () => body(api.POST(path, { body: { provider_id: provider_id ?? '', model_alias: model, upstream_model: model } })),
+      })),
+    );
     return models.length;
   };
   return (
     <FormModal
       title="Enable models"
       submit="Enable"
+      checks={(v) => ({
+        provider_id: v.provider_id ? null : 'Choose a provider.',
+        models: v.models.length > 0 ? null : 'Choose a model, or type its name and press Enter.',
+      })}
       initial={{ provider_id: list.length === 1 ? (list[0]?.id ?? null) : null, models: [] } as Enabling}
       params={{ upstream_model: 'models', model_alias: 'models' }}
       save={enable}
+      progress={progress}
       done={(n) => `${count(n, 'model')} enabled`}
       onClose={onClose}
     >

@@ -12,7 +12,9 @@ import { StateBadge } from '../../shared/health/HealthBadges';
 import { ResetCooldown } from '../../shared/health/ResetCooldown';
 import { Page, Section } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
+import { ToProviders } from '../../shared/ToProviders';
 import { When } from '../../shared/When';
+import { coolingOf, routesHit } from './cooling';
 import { HourChart } from './HourChart';
 import { minutes, total } from './hour';
 import classes from './overview.module.css';
@@ -64,11 +66,6 @@ function Figure({ title, value, tone }: { title: string; value: number; tone?: '
   );
 }
 
-/** Each upstream model of a provider once, however many routes use it: its health is one. */
-export function coolingOf(list: readonly ModelMapping[]): ModelMapping[] {
-  return [...new Map(list.map((m) => [`${m.provider_id} ${m.upstream_model}`, m])).values()];
-}
-
 function Cooling() {
   const query = useQuery(unhealthy);
   const [resetting, setResetting] = useState<ModelMapping>();
@@ -77,12 +74,6 @@ function Cooling() {
     query.dataUpdatedAt,
     cooling.map((m) => m.route_health_status?.recovers_in_secs),
   );
-  const all = query.data ?? [];
-  const routesOf = (m: ModelMapping) => [
-    ...new Set(
-      all.filter((o) => o.provider_id === m.provider_id && o.upstream_model === m.upstream_model && o.bare_alias).map((o) => o.model_alias),
-    ),
-  ];
   return (
     <Section
       title="Cooling down now"
@@ -98,7 +89,7 @@ function Cooling() {
             columns={[
               { title: 'Model', cell: (m) => <span className="mono">{m.upstream_model}</span> },
               { title: 'Provider', cell: (m) => m.provider_name },
-              { title: 'Routes', cell: (m) => <RouteLinks names={routesOf(m)} /> },
+              { title: 'Routes', cell: (m) => <RouteLinks names={routesHit(query.data ?? [], m)} /> },
               {
                 title: 'State',
                 width: '190px',
@@ -148,14 +139,7 @@ function Quiet() {
   const named = useQuery(anyRoute).data?.length;
   if (made === 0) {
     return (
-      <Empty
-        title="Start with a provider"
-        action={
-          <Link to="/providers" className={classes.link}>
-            Go to Providers
-          </Link>
-        }
-      >
+      <Empty title="Start with a provider" action={<ToProviders />}>
         Connect an account at a model vendor. Then make a route over its models, and a key to call it with.
       </Empty>
     );

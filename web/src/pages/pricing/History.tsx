@@ -1,11 +1,11 @@
 import { Button, Group, Modal, Timeline } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useChange } from '../../api/change';
 import { api, body } from '../../api/client';
 import { priceHistory } from '../../api/queries';
 import type { ModelPricing, PricingChangeSource } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
+import { Confirm } from '../../shared/Confirm';
 import { price } from '../../shared/money';
 import { Loaded } from '../../shared/State';
 import { When } from '../../shared/When';
@@ -27,8 +27,12 @@ const sources: Record<PricingChangeSource, string> = {
 export function History({ of, onClose }: { of: ModelPricing; onClose: () => void }) {
   const query = useQuery(priceHistory(of.model_pattern, of.model_provider));
   const [editing, setEditing] = useState<ModelPricing>();
+  const [cancelling, setCancelling] = useState<ModelPricing>();
   if (editing) {
     return <EditScheduled of={editing} onClose={() => setEditing(undefined)} />;
+  }
+  if (cancelling) {
+    return <CancelScheduled of={cancelling} onClose={() => setCancelling(undefined)} />;
   }
   return (
     <Modal opened onClose={onClose} title={`Prices of ${of.model_pattern}`} size="lg">
@@ -40,7 +44,13 @@ export function History({ of, onClose }: { of: ModelPricing; onClose: () => void
             <Timeline bulletSize={14} lineWidth={2} active={versions.length}>
               {versions.map((v, i) => (
                 <Timeline.Item key={v.id} title={sources[v.change_source]}>
-                  <Version of={v} scheduled={held < 0 || i < held} current={i === held} onEdit={() => setEditing(v)} />
+                  <Version
+                    of={v}
+                    scheduled={held < 0 || i < held}
+                    current={i === held}
+                    onEdit={() => setEditing(v)}
+                    onCancel={() => setCancelling(v)}
+                  />
                 </Timeline.Item>
               ))}
             </Timeline>
@@ -51,11 +61,30 @@ export function History({ of, onClose }: { of: ModelPricing; onClose: () => void
   );
 }
 
-function Version({ of: v, scheduled, current, onEdit }: { of: ModelPricing; scheduled: boolean; current: boolean; onEdit: () => void }) {
-  const cancel = useChange({
-    run: () => body(api.DELETE('/api/llm-gateway/admin/model-pricing/{id}', { params: { path: { id: v.id } } })),
-    done: 'The scheduled price will not come',
-  });
+function CancelScheduled({ of: v, onClose }: { of: ModelPricing; onClose: () => void }) {
+  return (
+    <Confirm
+      title={`Cancel the scheduled price of ${v.model_pattern}?`}
+      act="Cancel the price"
+      run={() => body(api.DELETE('/api/llm-gateway/admin/model-pricing/{id}', { params: { path: { id: v.id } } }))}
+      done="The scheduled price will not come"
+      onClose={onClose}
+    >
+      {price(v.input_cost_per_million_tokens)} in and {price(v.output_cost_per_million_tokens)} out would hold from{' '}
+      <When at={v.effective_from} />. Without it the price before goes on.
+    </Confirm>
+  );
+}
+
+interface VersionProps {
+  of: ModelPricing;
+  scheduled: boolean;
+  current: boolean;
+  onEdit: () => void;
+  onCancel: () => void;
+}
+
+function Version({ of: v, scheduled, current, onEdit, onCancel }: VersionProps) {
   return (
     <>
       <div className={classes.version}>
@@ -77,7 +106,7 @@ function Version({ of: v, scheduled, current, onEdit }: { of: ModelPricing; sche
           <Button size="compact-xs" variant="default" onClick={onEdit}>
             Change
           </Button>
-          <Button size="compact-xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+          <Button size="compact-xs" variant="default" onClick={onCancel}>
             Cancel it
           </Button>
         </Group>

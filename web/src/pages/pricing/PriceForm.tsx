@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, body, read } from '../../api/client';
 import { providers } from '../../api/queries';
 import type { ModelPricing } from '../../api/schema';
-import { EditModal, type Form, FormModal } from '../../shared/FormModal';
+import { EditModal, type Form, FormModal, needed } from '../../shared/FormModal';
 import { toInput } from '../../shared/time';
 import { familyOptions } from '../../shared/words';
 import classes from './pricing.module.css';
@@ -22,6 +22,14 @@ interface Values extends Record<string, unknown> {
   effective_from: string;
   change_reason: string;
 }
+
+const moment = (value: string) => (Number.isNaN(Date.parse(value)) ? 'Enter a day and a time.' : null);
+
+const checks = (v: Values) => ({
+  input_cost_per_million_tokens: needed(v.input_cost_per_million_tokens),
+  output_cost_per_million_tokens: needed(v.output_cost_per_million_tokens),
+  effective_from: v.later ? moment(v.effective_from) : null,
+});
 
 const params = { model_provider: 'where', provider_id: 'where', catalog_slug: 'where' };
 
@@ -87,6 +95,7 @@ export function NewPrice({ from, onClose }: { from?: ModelPricing; onClose: () =
       submit={from ? 'Save price' : 'Add price'}
       initial={initial}
       params={params}
+      checks={checks}
       save={save}
       done={(p) =>
         new Date(p.effective_from) > new Date() ? `The price of ${p.model_pattern} is scheduled` : `The price of ${p.model_pattern} is set`
@@ -113,8 +122,9 @@ export function EditScheduled({ of, onClose }: { of: ModelPricing; onClose: () =
       title={`Scheduled price of ${of.model_pattern}`}
       submit="Save"
       load={() => read(api.GET('/api/llm-gateway/admin/model-pricing/version/{id}', { params: { path: { id: of.id } } }))}
-      from={(p) => ({ ...valuesOf(p), change_reason: p.change_reason ?? '' })}
+      from={(p) => ({ ...valuesOf(p), later: true, change_reason: p.change_reason ?? '' })}
       params={params}
+      checks={checks}
       save={(v) =>
         body(
           api.PUT('/api/llm-gateway/admin/model-pricing/{id}', {

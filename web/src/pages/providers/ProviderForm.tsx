@@ -4,7 +4,7 @@ import { api, body, read } from '../../api/client';
 import { catalog, connections } from '../../api/queries';
 import type { BillingMode, BillingReason, ModelProvider, Provider } from '../../api/schema';
 import { EditModal, type Form, FormModal } from '../../shared/FormModal';
-import { noSecret, SecretFields, type SecretValues, secretBody } from '../../shared/SecretFields';
+import { checkDocument, noSecret, SecretFields, type SecretValues, secretBody } from '../../shared/SecretFields';
 import { familyOptions } from '../../shared/words';
 import classes from './providers.module.css';
 
@@ -89,6 +89,7 @@ export function CreateProvider({ onClose }: { onClose: () => void }) {
       size="lg"
       submit="Add provider"
       initial={empty}
+      checks={(v) => ({ credentials: checkDocument(v.credentials) })}
       save={create}
       done={(p) => `${p.name} is added; its connection is being checked`}
       onClose={onClose}
@@ -116,6 +117,7 @@ export function EditProvider({ provider, onClose }: { provider: Provider; onClos
       load={() => read(api.GET(`${path}/{id}`, { params: id }))}
       from={valuesOf}
       save={(v, etag) => body(api.PUT(`${path}/{id}`, { params: { ...id, header: { 'If-Match': etag } }, body: changes(v) }))}
+      checks={(v) => ({ credentials: checkDocument(v.credentials) })}
       done={(p) => `${p.name} is saved`}
       onClose={onClose}
     >

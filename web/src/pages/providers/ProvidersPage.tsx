@@ -2,7 +2,7 @@ import { IconCloud, IconPencil, IconPlugConnected, IconTrash } from '@tabler/ico
 import { useQuery } from '@tanstack/react-query';
 import { api, body } from '../../api/client';
 import { connections, mappings, providers } from '../../api/queries';
-import type { Connection, Provider } from '../../api/schema';
+import type { Connection, ModelMapping, Provider } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
 import { Confirm, count, named } from '../../shared/Confirm';
 import { ListPage } from '../../shared/ListPage';
@@ -19,6 +19,7 @@ const path = '/api/llm-gateway/admin/providers/{id}' as const;
 export function ProvidersPage() {
   const query = useQuery(providers);
   const shared = useQuery(connections).data ?? [];
+  const rows = useQuery(mappings).data ?? [];
   return (
     <ListPage
       title="Providers"
@@ -56,7 +57,8 @@ export function ProvidersPage() {
               on={p.enabled}
               label={`${p.name} is enabled`}
               run={(enabled) => body(api.PUT(path, { params: { path: { id: p.id } }, body: { enabled } }))}
-              done={(on) => (on ? `${p.name} is enabled` : `${p.name} is disabled: every target on it is skipped`)}
+              done={(on) => `${p.name} is ${on ? 'enabled' : 'disabled'}`}
+              off={darkens(p, routesOn(rows, p))}
             />
           ),
         },
@@ -80,6 +82,21 @@ export function ProvidersPage() {
   );
 }
 
+/** The routes that have a target on a provider, by name. */
+export function routesOn(rows: readonly ModelMapping[], p: Provider): string[] {
+  return [...new Set(rows.filter((m) => m.provider_id === p.id && m.bare_alias).map((m) => m.model_alias))];
+}
+
+/** What a provider takes along when it is disabled. */
+function darkens(p: Provider, routes: string[]) {
+  return routes.length === 0
+    ? undefined
+    : {
+        title: `Disable ${p.name}?`,
+        touches: `${named(routes)} ${routes.length === 1 ? 'skips its' : 'skip their'} targets on it until it is enabled again. A route without another target serves nobody.`,
+      };
+}
+
 const healths = {
   healthy: { tone: 'ok', text: 'Healthy' },
   unhealthy: { tone: 'bad', text: 'Unhealthy' },
@@ -96,7 +113,9 @@ export function HealthBadge({ provider: p }: { provider: Provider }) {
       tip={
         <>
           {p.health_detail ??
-            (passes ? 'Callers bring their own credential, so there is none to check.' : 'The last connection check found all well.')}
+            (passes
+              ? 'Callers bring their own credential, so there is none to check.'
+              : p.health_status === 'healthy' && 'The last connection check found all well.')}
           <div>
             {p.health_checked_at ? (
               <>
@@ -136,8 +155,9 @@ function Billing({ provider: p }: { provider: Provider }) {
 }
 
 function DeleteProvider({ provider: p, onClose }: { provider: Provider; onClose: () => void }) {
-  const own = (useQuery(mappings).data ?? []).filter((m) => m.provider_id === p.id);
-  const routes = [...new Set(own.filter((m) => m.bare_alias).map((m) => m.model_alias))];
+  const rows = useQuery(mappings).data ?? [];
+  const models = rows.filter((m) => m.provider_id === p.id && m.model_alias === m.upstream_model).length;
+  const routes = routesOn(rows, p);
   return (
     <Confirm
       title={`Delete ${p.name}?`}
@@ -146,8 +166,14 @@ function DeleteProvider({ provider: p, onClose }: { provider: Provider; onClose:
       done={`${p.name} is deleted`}
       onClose={onClose}
     >
-      Its credential is forgotten, and {count(own.length, 'model mapping')} on it {own.length === 1 ? 'is' : 'are'} deleted too
-      {routes.length > 0 && <>: {named(routes)} lose their targets on it, and a route without any other ends</>}. It cannot be brought back.
+      Its credential is forgotten, and {count(models, 'model')} of it can no longer be called.
+      {routes.length > 0 && (
+        <>
+          {' '}
+          {named(routes)} {routes.length === 1 ? 'loses its' : 'lose their'} targets on it, and a route without any other ends.
+        </>
+      )}{' '}
+      It cannot be brought back.
     </Confirm>
   );
 }

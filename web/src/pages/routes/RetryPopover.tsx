@@ -3,7 +3,9 @@ import { IconRepeat } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { api, body, read } from '../../api/client';
 import type { ModelMapping } from '../../api/schema';
-import { EditBody } from '../../shared/FormModal';
+import { EditBody, needed } from '../../shared/FormModal';
+import { called } from '../../shared/health/badges';
+import { effective } from './effective';
 import classes from './routes.module.css';
 
 interface Retries extends Record<string, unknown> {
@@ -21,15 +23,10 @@ export function RetryPopover({ target: t }: { target: ModelMapping }) {
   const title = useId();
   const close = () => setOpened(false);
   return (
-    <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus shadow="md" withinPortal>
+    <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus returnFocus shadow="md" withinPortal>
       <Popover.Target>
         <Tooltip label={t.effective_behavior} maw={260} fz="xs" disabled={opened}>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            onClick={() => setOpened(!opened)}
-            aria-label={`Rate limit retries of ${t.upstream_model}`}
-          >
+          <ActionIcon variant="subtle" color="gray" onClick={() => setOpened(!opened)} aria-label={`Rate limit retries of ${called(t)}`}>
             <IconRepeat size={16} />
           </ActionIcon>
         </Tooltip>
@@ -44,6 +41,10 @@ export function RetryPopover({ target: t }: { target: ModelMapping }) {
             from={(m): Retries => ({
               retry_on_429_count: m.retry_on_429_count,
               retry_on_429_max_wait_secs: m.retry_on_429_max_wait_secs,
+            })}
+            checks={(v) => ({
+              retry_on_429_count: needed(v.retry_on_429_count),
+              retry_on_429_max_wait_secs: needed(v.retry_on_429_max_wait_secs),
             })}
             submit="Save"
             save={(v, etag) =>
@@ -84,7 +85,9 @@ export function RetryPopover({ target: t }: { target: ModelMapping }) {
                 />
                 <p className={classes.effective} role="status">
                   <strong>Effective behavior</strong>
-                  {form.isDirty() ? 'Save to see what it does.' : m.effective_behavior}
+                  {form.isDirty()
+                    ? effective(Number(form.values.retry_on_429_count), Number(form.values.retry_on_429_max_wait_secs))
+                    : m.effective_behavior}
                 </p>
               </Stack>
             )}

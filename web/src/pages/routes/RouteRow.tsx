@@ -6,6 +6,7 @@ import type { Route } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
 import { count } from '../../shared/Confirm';
 import { availability } from '../../shared/health/badges';
+import { WhyNot } from '../../shared/health/HealthBadges';
 import { RowMenu } from '../../shared/RowMenu';
 import { AddToGroup } from './AddToGroup';
 import { DeleteRoute, DuplicateRoute, RenameRoute, type Renaming } from './RouteActs';
@@ -47,7 +48,11 @@ export const RouteRow = memo(
             ))}
           </span>
           <span className={classes.state}>
-            {state && <Badge tone={state.tone}>{state.text}</Badge>}
+            {state && (
+              <Badge tone={state.tone} tip={<WhyNot targets={route.targets} at={at} />}>
+                {state.text}
+              </Badge>
+            )}
             <span className={classes.dim}>{count(route.targets.length, 'target')}</span>
           </span>
           <RouteMenu route={route} onRenamed={onRenamed} />
@@ -61,8 +66,11 @@ export const RouteRow = memo(
     );
   },
   // The handlers are new each time, and depend on nothing but the route's name.
-  (a, b) => a.route === b.route && a.open === b.open && a.chosen === b.chosen && (!b.open || a.at === b.at),
+  (a, b) => a.route === b.route && a.open === b.open && a.chosen === b.chosen && ((!b.open && isWell(b.route)) || a.at === b.at),
 );
+
+/** Whether nothing on the row says when something recovers. */
+const isWell = (r: Route) => r.targets_available === r.targets.length;
 
 /** Through whom it goes, each once, in order. */
 function providersOf(route: Route): string[] {

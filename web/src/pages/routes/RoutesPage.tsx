@@ -3,8 +3,8 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { IconArrowsSplit2, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
-import { routeGroups, routes, unhealthy } from '../../api/queries';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { providers, routeGroups, routes, unhealthy } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
 import type { Route } from '../../api/schema';
 import { count } from '../../shared/Confirm';
@@ -12,6 +12,7 @@ import { Rows } from '../../shared/DataTable';
 import { currentRoutes } from '../../shared/health/current';
 import { Page, Toolbar } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
+import { ToProviders } from '../../shared/ToProviders';
 import { AddToGroup } from './AddToGroup';
 import { CreateRoute } from './CreateRoute';
 import { Moved, type Renaming } from './RouteActs';
@@ -45,19 +46,20 @@ export function RoutesPage() {
       actions={create}
     >
       <Loaded query={query}>
-        {(list) =>
-          list.length === 0 ? (
-            <Empty icon={<IconArrowsSplit2 size={22} />} title="No routes yet" action={create}>
-              Give callers one name for several models: they call the route, and it fails over between the targets you choose. You need a
-              provider first.
-            </Empty>
-          ) : (
-            <Listing configured={list} readAt={query.dataUpdatedAt} />
-          )
-        }
+        {(list) => (list.length === 0 ? <NoRoutes create={create} /> : <Listing configured={list} readAt={query.dataUpdatedAt} />)}
       </Loaded>
       {creating && <CreateRoute onClose={() => setCreating(false)} />}
     </Page>
+  );
+}
+
+function NoRoutes({ create }: { create: ReactNode }) {
+  const none = useQuery(providers).data?.length === 0;
+  return (
+    <Empty icon={<IconArrowsSplit2 size={22} />} title="No routes yet" action={none ? <ToProviders /> : create}>
+      Give callers one name for several models: they call the route, and it fails over between the targets you choose.
+      {none && ' For that you need a provider first.'}
+    </Empty>
   );
 }
 
@@ -103,7 +105,14 @@ function Listing({ configured, readAt }: { configured: readonly Route[]; readAt:
         </span>
       </Toolbar>
       {renaming && <Moved {...renaming} onClose={() => setRenaming(undefined)} />}
-      {picked.length > 0 && <Selection picked={picked} onClear={() => setChosen(new Set())} />}
+      {picked.length > 0 && (
+        <Selection
+          picked={picked}
+          of={shown.length}
+          onAll={() => setChosen(new Set(shown.map((r) => r.model_alias)))}
+          onClear={() => setChosen(new Set())}
+        />
+      )}
       {shown.length === 0 ? (
         <Empty icon={<IconSearch size={22} />} title="No route matches">
           Look for something else, or show all groups.
@@ -162,7 +171,15 @@ function GroupFilter({ value, onChange }: { value?: string; onChange: (id?: stri
   );
 }
 
-function Selection({ picked, onClear }: { picked: string[]; onClear: () => void }) {
+interface SelectionProps {
+  picked: string[];
+  /** How many routes could be chosen: those that are searched for. */
+  of: number;
+  onAll: () => void;
+  onClear: () => void;
+}
+
+function Selection({ picked, of, onAll, onClear }: SelectionProps) {
   const [adding, setAdding] = useState(false);
   return (
     <section className={classes.selection} aria-label="Chosen routes">
@@ -170,6 +187,11 @@ function Selection({ picked, onClear }: { picked: string[]; onClear: () => void 
       <Button size="xs" onClick={() => setAdding(true)}>
         Add to group
       </Button>
+      {picked.length < of && (
+        <Button size="xs" variant="default" onClick={onAll}>
+          Choose all {of}
+        </Button>
+      )}
       <Button size="xs" variant="default" onClick={onClear}>
         Choose none
       </Button>

@@ -2,11 +2,15 @@ import { useSortable } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconGripVertical, IconPower, IconTrash } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useChange } from '../../api/change';
 import { api, body } from '../../api/client';
+import { mappings } from '../../api/queries';
 import type { ModelMapping } from '../../api/schema';
-import { Confirm } from '../../shared/Confirm';
+import { Confirm, named } from '../../shared/Confirm';
+import { routesUsing } from '../../shared/enablement';
+import { called } from '../../shared/health/badges';
 import { TargetBadges } from '../../shared/health/HealthBadges';
 import { ResetCooldown } from '../../shared/health/ResetCooldown';
 import { RetryPopover } from './RetryPopover';
@@ -40,7 +44,7 @@ export function TargetRow({ target: t, position, only, at }: Props) {
         disabled={only}
         {...attributes}
         {...listeners}
-        aria-label={`Move ${t.upstream_model}, now number ${position}`}
+        aria-label={`Move ${called(t)}, now number ${position}`}
       >
         <IconGripVertical size={16} aria-hidden />
       </button>
@@ -57,12 +61,7 @@ export function TargetRow({ target: t, position, only, at }: Props) {
         <TimeoutsPopover target={t} />
         <Power target={t} />
         <Tooltip label="Remove from the route" fz="xs">
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            onClick={() => setAsking('remove')}
-            aria-label={`Remove ${t.upstream_model} from the route`}
-          >
+          <ActionIcon variant="subtle" color="gray" onClick={() => setAsking('remove')} aria-label={`Remove ${called(t)} from the route`}>
             <IconTrash size={16} />
           </ActionIcon>
         </Tooltip>
@@ -82,29 +81,39 @@ export function TargetRow({ target: t, position, only, at }: Props) {
 
 /** Turns this target on and off; the provider goes on serving the model to other routes. */
 function Power({ target: t }: { target: ModelMapping }) {
+  const turn = (enabled: boolean) =>
+    body(api.PUT('/api/llm-gateway/admin/model-mappings/{id}', { params: { path: { id: t.id } }, body: { enabled } }));
   const change = useChange({
-    run: (enabled: boolean) =>
-      body(api.PUT('/api/llm-gateway/admin/model-mappings/{id}', { params: { path: { id: t.id } }, body: { enabled } })),
+    run: turn,
     done: (m) => `${m.upstream_model} is ${m.enabled ? 'on' : 'off'} in ${m.model_alias}`,
   });
   const own = t.model_alias === t.upstream_model;
   const effect = own
     ? 'This is also what enables the model on its provider: turning it off stops every route that uses it.'
     : 'This target only; other routes keep the model.';
+  const others = routesUsing(useQuery({ ...mappings, enabled: own }).data ?? [], t);
+  const [asking, setAsking] = useState(false);
   return (
-    <Tooltip label={`${t.enabled ? 'On: click to turn off.' : 'Off: click to turn on.'} ${effect}`} maw={260} fz="xs">
-      <ActionIcon
-        variant="subtle"
-        color={t.enabled ? 'water' : 'gray'}
-        loading={change.isPending}
-        role="switch"
-        aria-checked={t.enabled}
-        aria-label={`${t.upstream_model} serves in this route`}
-        onClick={() => change.mutate(!t.enabled)}
-      >
-        <IconPower size={16} />
-      </ActionIcon>
-    </Tooltip>
+    <>
+      <Tooltip label={`${t.enabled ? 'On: click to turn off.' : 'Off: click to turn on.'} ${effect}`} maw={260} fz="xs">
+        <ActionIcon
+          variant="subtle"
+          color={t.enabled ? 'water' : 'gray'}
+          loading={change.isPending}
+          role="switch"
+          aria-checked={t.enabled}
+          aria-label={`${called(t)} serves in this route`}
+          onClick={() => (t.enabled && others.length > 0 ? setAsking(true) : change.mutate(!t.enabled))}
+        >
+          <IconPower size={16} />
+        </ActionIcon>
+      </Tooltip>
+      {asking && (
+        <Confirm title={`Disable ${called(t)}?`} act="Disable" run={() => turn(false)} onClose={() => setAsking(false)}>
+          This target is also what enables the model on its provider: {named(others)} {others.length === 1 ? 'skips' : 'skip'} it too.
+        </Confirm>
+      )}
+    </>
   );
 }
 
@@ -112,7 +121,7 @@ function RemoveTarget({ target: t, only, onClose }: { target: ModelMapping; only
   const own = t.model_alias === t.upstream_model;
   return (
     <Confirm
-      title={`Remove ${t.upstream_model} from ${t.model_alias}?`}
+      title={`Remove ${called(t)} from ${t.model_alias}?`}
       act="Remove target"
       run={() => body(api.DELETE('/api/llm-gateway/admin/model-mappings/{id}', { params: { path: { id: t.id } } }))}
       done={`${t.upstream_model} is no target of ${t.model_alias} any more`}

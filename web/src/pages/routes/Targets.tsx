@@ -17,6 +17,7 @@ import { useChange } from '../../api/change';
 import { api, body } from '../../api/client';
 import { routes } from '../../api/queries';
 import type { ModelMapping, Route } from '../../api/schema';
+import { called } from '../../shared/health/badges';
 import { AddTargets } from './AddTargets';
 import classes from './routes.module.css';
 import { TargetRow } from './TargetRow';
@@ -87,19 +88,22 @@ function useOrder(route: Route) {
 
 /** What a screen reader says while a target is moved. */
 function announce(order: readonly ModelMapping[]): Announcements {
-  const called = (id: unknown) => order.find((t) => t.id === id)?.upstream_model ?? 'the target';
+  const name = (id: unknown) => {
+    const target = order.find((t) => t.id === id);
+    return target ? called(target) : 'the target';
+  };
   const place = (id: unknown) => `${order.findIndex((t) => t.id === id) + 1} of ${order.length}`;
   let moved = false; // it is over itself at first, and what it hears then would hide how to move it
   return {
     onDragStart: ({ active }) => {
       moved = false;
-      return `Picked up ${called(active.id)}, which is ${place(active.id)}. The arrow keys move it, space drops it, escape leaves it.`;
+      return `Picked up ${name(active.id)}, which is ${place(active.id)}. The arrow keys move it, space drops it, escape leaves it.`;
     },
     onDragOver: ({ active, over }) => {
       moved ||= over !== null && over.id !== active.id;
-      return over && moved ? `${called(active.id)} would be ${place(over.id)}.` : undefined;
+      return over && moved ? `${name(active.id)} would be ${place(over.id)}.` : undefined;
     },
-    onDragEnd: ({ active, over }) => (over ? `${called(active.id)} is now ${place(over.id)}.` : `${called(active.id)} stays.`),
-    onDragCancel: ({ active }) => `${called(active.id)} stays where it was.`,
+    onDragEnd: ({ active, over }) => (over ? `${name(active.id)} is now ${place(over.id)}.` : `${name(active.id)} stays.`),
+    onDragCancel: ({ active }) => `${name(active.id)} stays where it was.`,
   };
 }

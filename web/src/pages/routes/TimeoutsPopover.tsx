@@ -4,6 +4,7 @@ import { useId, useState } from 'react';
 import { api, body } from '../../api/client';
 import type { ModelMapping } from '../../api/schema';
 import { EditBody } from '../../shared/FormModal';
+import { called } from '../../shared/health/badges';
 import { loadMapping } from './RetryPopover';
 import classes from './routes.module.css';
 
@@ -20,10 +21,10 @@ export function TimeoutsPopover({ target: t }: { target: ModelMapping }) {
   const title = useId();
   const says = `A whole answer within ${t.request_timeout_secs} s; a stream is never silent for ${t.stream_idle_timeout_secs} s.`;
   return (
-    <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus shadow="md" withinPortal>
+    <Popover opened={opened} onChange={setOpened} width={320} position="bottom-end" trapFocus returnFocus shadow="md" withinPortal>
       <Popover.Target>
         <Tooltip label={says} maw={260} fz="xs" disabled={opened}>
-          <ActionIcon variant="subtle" color="gray" onClick={() => setOpened(!opened)} aria-label={`Timeouts of ${t.upstream_model}`}>
+          <ActionIcon variant="subtle" color="gray" onClick={() => setOpened(!opened)} aria-label={`Timeouts of ${called(t)}`}>
             <IconClock size={16} />
           </ActionIcon>
         </Tooltip>

@@ -2,7 +2,7 @@ import { IconHourglass, IconRefresh, IconRepeat } from '@tabler/icons-react';
 import type { ModelMapping } from '../../api/schema';
 import { Badge } from '../Badge';
 import { Countdown } from '../When';
-import { type CooldownPolicy, cooldownRows, type HealthBadge, healthBadges, isCustomCooldown } from './badges';
+import { type CooldownPolicy, called, cooldownRows, type HealthBadge, healthBadges, isCustomCooldown } from './badges';
 import classes from './HealthBadges.module.css';
 
 /** A badge that tells on hover why, and when it recovers. `at` is when the answer came (milliseconds since 1970). */
@@ -26,6 +26,35 @@ export function StateBadge({ badge, at, onClick }: { badge: HealthBadge; at: num
     >
       {badge.text}
     </Badge>
+  );
+}
+
+/** What keeps each of a route's targets from serving, and when it recovers. */
+export function WhyNot({ targets, at }: { targets: readonly ModelMapping[]; at: number }) {
+  return (
+    <span className={classes.policy}>
+      {targets.map((t, i) => {
+        const [badge] = healthBadges(t);
+        const off = t.enabled ? undefined : 'Off';
+        return (
+          (off ?? badge) && (
+            <span key={t.id} className={classes.row}>
+              <span>
+                {i + 1}. {called(t)}
+              </span>
+              <span>
+                {off ?? badge?.text}
+                {!off && badge?.recoversIn !== undefined && (
+                  <>
+                    , recovers <Countdown until={at + badge.recoversIn * 1000} />
+                  </>
+                )}
+              </span>
+            </span>
+          )
+        );
+      })}
+    </span>
   );
 }
 

@@ -58,6 +58,12 @@ describe('what a collapsed route shows', () => {
   it.each([
     ['nothing where all can serve', [target({}), target({})], 2, undefined],
     ['how many can', [target({}), cold], 1, '1 of 2 available'],
+    [
+      'nothing of what concerns oneself alone',
+      [target({ route_health_status: { ...cooling, scope: 'current_credential' } })],
+      1,
+      undefined,
+    ],
     ['that none can for now', [cold, cold], 0, 'Temporarily unavailable'],
     ['that none can for now, whatever is off', [cold, target({ enabled: false })], 0, 'Temporarily unavailable'],
     ['that none can, for other reasons', [cold, target({ serving_status: 'provider_disabled' })], 0, '0 of 2 available'],

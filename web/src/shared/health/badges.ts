@@ -80,6 +80,9 @@ export type CooldownPolicy = Pick<ModelMapping, (typeof cooldownRows)[number]['f
 
 export const isCustomCooldown = (m: CooldownPolicy) => cooldownRows.some((r) => m[r.field] !== r.standard);
 
+/** What people call a target: two of a route may be the same model at different providers. */
+export const called = (t: Pick<ModelMapping, 'upstream_model' | 'provider_name'>) => `${t.upstream_model} of ${t.provider_name}`;
+
 export interface Availability {
   text: string;
   tone: Tone;
@@ -91,7 +94,7 @@ export function availability(targets: readonly ModelMapping[], available: number
     return undefined;
   }
   const wanted = targets.filter((t) => t.enabled);
-  const cooling = wanted.filter((t) => t.route_health_status?.state === 'suspended').length;
+  const cooling = wanted.filter((t) => t.route_health_status?.state === 'suspended' && t.route_health_status.scope === 'all_users').length;
   if (available === 0 && cooling > 0 && cooling === wanted.length) {
     return { text: 'Temporarily unavailable', tone: 'bad' };
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelMapping, Route, RouteHealthStatus } from '../../api/schema';
 import { currentRoutes } from './current';
 
-const cooling = { state: 'suspended', recovers_in_secs: 20 } as RouteHealthStatus;
+const cooling = { state: 'suspended', scope: 'all_users', recovers_in_secs: 20 } as RouteHealthStatus;
 const recovering = { state: 'recovering', recovers_in_secs: 0 } as RouteHealthStatus;
 
 const target = (id: string, over: Partial<ModelMapping> = {}) => ({ id, serving_status: null, ...over }) as ModelMapping;
@@ -27,6 +27,13 @@ describe('routes as they are now', () => {
     const off = target('c', { serving_status: 'provider_disabled' });
     const [now] = currentRoutes([route(target('a'), target('b'), off)], [target('a', { route_health_status: recovering })]);
     expect(now?.targets_available).toBe(2);
+  });
+
+  it('count a target that is kept from oneself alone', () => {
+    const own = { ...cooling, scope: 'current_credential' } as RouteHealthStatus;
+    const [now] = currentRoutes([route(target('a'))], [target('a', { route_health_status: own })]);
+    expect(states(now)).toEqual(['suspended']);
+    expect(now?.targets_available).toBe(1);
   });
 
   it('stay as they are where nothing changed, or nothing is known', () => {

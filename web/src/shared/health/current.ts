@@ -15,4 +15,6 @@ export function currentRoutes(list: readonly Route[], unhealthy: readonly ModelM
   });
 }
 
-const available = (t: ModelMapping) => t.serving_status === null && t.route_health_status?.state !== 'suspended';
+/** What concerns one's own credential keeps a target from nobody else. */
+const available = (t: ModelMapping) =>
+  t.serving_status === null && !(t.route_health_status?.state === 'suspended' && t.route_health_status.scope === 'all_users');
