@@ -100,6 +100,9 @@ func TestRequestsAreCounted(t *testing.T) {
 	})
 }
 
+// surfaceOf is what the metrics call a dialect's endpoint.
+var surfaceOf = map[string]string{"Chat": "chat_completions", "Messages": "messages", "Responses": "responses"}
+
 // A stream is open from its first content until it ends, however it ends; a caller who
 // leaves before there is an answer has no status.
 func TestOpenStreamsAreCounted(t *testing.T) {
@@ -122,7 +125,7 @@ func TestOpenStreamsAreCounted(t *testing.T) {
 			b.on("first", func(c *call) { c.hang() })
 			b.leave(true, time.Second)
 			synctest.Wait() // until its handler is done
-			surface := map[string]string{"Chat": "chat_completions", "Messages": "messages", "Responses": "responses"}[d.name]
+			surface := surfaceOf[d.name]
 			b.wantMetrics(`spillway_requests_in_flight{} 0
 				spillway_requests_total{status=2xx,surface=`+surface+`} 2
 				spillway_requests_total{status=none,surface=`+surface+`} 1
