@@ -85,7 +85,7 @@ func (x *exchange) beat() {
 	if k.over || !k.open && k.holds == nil {
 		return
 	}
-	wait := k.wrote.Add(keepAliveEvery).Sub(time.Now())
+	wait := time.Until(k.wrote.Add(keepAliveEvery))
 	if wait <= 0 {
 		if !k.open {
 			k.holds.begin()
