@@ -31,7 +31,7 @@ func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
 	if x.to != x.dialect {
 		err = h.translate(x, t)
 	}
-	x.forget(t)
+	x.fit(t)
 	if err == nil {
 		err = x.form(t)
 	}
