@@ -33,6 +33,7 @@ type bed struct {
 	t         *testing.T
 	key       string
 	watch     *watch
+	activity  *decide.Activity
 	metrics   *prometheus.Registry
 	callers   *listener
 	providers *listener
@@ -96,6 +97,7 @@ func (b *bed) start(targets []node.Mapping) {
 		b.t.Fatal(err)
 	}
 	table := new(decide.Table).With(org)
+	b.activity = org.Activity
 	b.watch = &watch{route: org.Resolve("r"), outbox: decide.NewOutbox("n", uuid.New)}
 	client := upstream.New(upstream.Config{SealKey: private, DialUnguarded: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		b.dials.Add(1)

@@ -58,7 +58,7 @@ func (b *bed) leave(stream bool, after time.Duration) {
 }
 
 // When the caller leaves the provider is let go in the same moment, wherever it was, and
-// nothing is said of it.
+// nothing is said of it. The request is over then, is told of once, and failed nobody.
 func TestCallerLeaves(t *testing.T) {
 	t.Parallel()
 	const after = 4321 * time.Millisecond
@@ -80,6 +80,7 @@ func TestCallerLeaves(t *testing.T) {
 					}
 					wantTold(t, b, "first", decide.Canceled)
 					wantTold(t, b, "second")
+					b.wantOver(1, 0)
 				})
 			})
 		})
@@ -98,6 +99,27 @@ func TestCallerLeavesWhileConnecting(t *testing.T) {
 			synctest.Wait()
 			wantTold(t, b, "first", decide.Canceled)
 			wantTold(t, b, "second")
+			b.wantOver(1, 0)
+		})
+	})
+}
+
+// One who leaves while a rate limit is waited out, after a target that failed, is no other.
+func TestCallerLeavesWhileItWaits(t *testing.T) {
+	t.Parallel()
+	ways(t, func(t *testing.T, d *dialect, stream bool) {
+		targets := pair(node.Mapping{})
+		targets[1].RetryOn429Count, targets[1].RetryOn429MaxWaitSecs = 1, 60
+		bubble(t, d, targets, func(t *testing.T, b *bed) {
+			b.on("first", func(c *call) { c.refuse(http.StatusServiceUnavailable) })
+			b.on("second", func(c *call) { c.refuse(http.StatusTooManyRequests, "Retry-After", "30") })
+			b.leave(stream, 10*time.Second)
+			synctest.Wait()
+			if n := len(b.asked("second")); n != 1 {
+				t.Errorf("the second target was asked %d times", n)
+			}
+			wantTold(t, b, "second")
+			b.wantOver(1, 0)
 		})
 	})
 }

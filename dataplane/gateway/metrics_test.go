@@ -59,6 +59,33 @@ func (b *bed) observed(name string) (n uint64, sum time.Duration) {
 	return n, sum
 }
 
+// wantOver checks that as many requests are over as there were, each told of once, and how
+// many failed.
+func (b *bed) wantOver(requests, failed int64) {
+	b.t.Helper()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	if got["spillway_requests_total"] != float64(requests) || got["spillway_requests_in_flight"] != 0 || got["spillway_streams_open"] != 0 {
+		b.t.Errorf("%v requests are over, %v are not, %v streams are open, want %d, 0 and 0",
+			got["spillway_requests_total"], got["spillway_requests_in_flight"], got["spillway_streams_open"], requests)
+	}
+	var sum node.ActivityMinute
+	for _, m := range b.activity.LastHour(time.Now()) {
+		sum.Requests, sum.Failed = sum.Requests+m.Requests, sum.Failed+m.Failed
+	}
+	if sum.Requests != requests || sum.Failed != failed {
+		b.t.Errorf("activity is %d requests of which %d failed, want %d and %d", sum.Requests, sum.Failed, requests, failed)
+	}
+}
+
 var counted = []string{"spillway_requests_total", "spillway_attempts_total", "spillway_targets_skipped_total", "spillway_requests_in_flight", "spillway_streams_open"}
 
 // A request counts once by how it ends, and each of its attempts by what came of it.
