@@ -265,6 +265,13 @@ func (b *bed) ask(stream bool) reply {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode >= 300 {
+		for _, name := range []string{"Request-Id", "X-Request-Id", "X-Bd-Request-Id", "X-Bd-Error-Origin"} {
+			if resp.Header.Get(name) == "" {
+				b.t.Errorf("an error of status %d without %s: %v", resp.StatusCode, name, resp.Header)
+			}
+		}
+	}
 	return reply{resp.StatusCode, resp.Header, string(body), err, time.Since(began)}
 }
 

@@ -104,26 +104,6 @@ func TestCallerLeavesWhileConnecting(t *testing.T) {
 	})
 }
 
-// One who leaves while a rate limit is waited out, after a target that failed, is no other.
-func TestCallerLeavesWhileItWaits(t *testing.T) {
-	t.Parallel()
-	ways(t, func(t *testing.T, d *dialect, stream bool) {
-		targets := pair(node.Mapping{})
-		targets[1].RetryOn429Count, targets[1].RetryOn429MaxWaitSecs = 1, 60
-		bubble(t, d, targets, func(t *testing.T, b *bed) {
-			b.on("first", func(c *call) { c.refuse(http.StatusServiceUnavailable) })
-			b.on("second", func(c *call) { c.refuse(http.StatusTooManyRequests, "Retry-After", "30") })
-			b.leave(stream, 10*time.Second)
-			synctest.Wait()
-			if n := len(b.asked("second")); n != 1 {
-				t.Errorf("the second target was asked %d times", n)
-			}
-			wantTold(t, b, "second")
-			b.wantOver(1, 0)
-		})
-	})
-}
-
 // A probe whose caller leaves gives its slot to the next one, wherever it was: three
 // have them, a fourth request goes elsewhere, until one of the three is gone.
 func TestCallerWhoLeavesGivesBackTheProbeSlot(t *testing.T) {
