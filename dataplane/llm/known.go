@@ -166,8 +166,11 @@ func (m Model) At(family, host string) Model {
 		// https://api-docs.deepseek.com/api/create-chat-completion: content is a string,
 		// response_format is text or json_object.
 		m.PlainText, m.NoSchemas, m.ThinkSwitch = true, true, true
+	case "bedrock": // Anthropic's models too: see Inlined
+		m.PlainText, m.Bytes = true, true
 	case "google_ai", "vertex": // a field that it does not know is a 400 ("Cannot find field")
 		m.Forgets = chatThoughts
+		m.Bytes = strings.Contains(m.Name, "claude-") // see Inlined
 		// https://ai.google.dev/gemini-api/docs/thought-signatures: Gemini 3 refuses a call in
 		// the conversation without its signature, and takes this for one of another model.
 		if name := strings.ToLower(m.Name); strings.Contains(name, "gemini-") && !strings.Contains(name, "gemini-1") && !strings.Contains(name, "gemini-2") {

@@ -81,7 +81,9 @@ func TestModelAtAVendor(t *testing.T) {
 		{"openai/gpt-4o", "custom", "openrouter.ai", Model{MaxOutput: 16384, Caches: true, Extras: true, IDs: ShortIDs, Reasoning: ByEffort, Efforts: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}},
 		{"gemini-3-pro", "google_ai", "", Model{MaxOutput: 65536, Reasoning: ByEffort, Efforts: fromMinimal, CallSignature: "skip_thought_signature_validator", Forgets: chatThoughts}},
 		{"google/gemini-2.5-pro", "vertex", "", Model{MaxOutput: 65536, Reasoning: ByEffort, Efforts: fromMinimal, Forgets: chatThoughts}},
-		{"claude-opus-4-6", "vertex", "", Model{MaxOutput: 128000, Reasoning: Adaptive, Efforts: toMax, Forgets: chatThoughts}},
+		{"claude-opus-4-6", "vertex", "", Model{MaxOutput: 128000, Bytes: true, Reasoning: Adaptive, Efforts: toMax, Forgets: chatThoughts}},
+		{"anthropic.claude-opus-4-6-v1", "bedrock", "", Model{MaxOutput: 128000, Bytes: true, PlainText: true, Reasoning: Adaptive, Efforts: toMax}},
+		{"claude-opus-4-6", "anthropic", "", Model{MaxOutput: 128000, PlainText: true, Reasoning: Adaptive, Efforts: toMax}},
 	} {
 		c.want.Name = c.name
 		if diff := cmp.Diff(c.want, KnownModel(c.name).At(c.family, c.host)); diff != "" {
