@@ -77,7 +77,7 @@ func TestFailureAfterKeepAlives(t *testing.T) {
 		name, want string
 		second     script
 	}{
-		{"NobodyServed", `"attempts":[{"position":1,`, func(c *call) { c.refuse(http.StatusInternalServerError) }},
+		{"NobodyServed", "every target", func(c *call) { c.refuse(http.StatusInternalServerError) }},
 		{"Refused", "too long for me", func(c *call) {
 			as(http.StatusBadRequest, jsonType, `{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too long for me"}}`)(c)
 		}},
@@ -90,7 +90,7 @@ func TestFailureAfterKeepAlives(t *testing.T) {
 				b.on("second", end.second)
 				a := b.ask(true)
 				n, rest := b.beats(a.body)
-				if a.status != http.StatusOK || a.broken != nil || n != 1 || !strings.Contains(rest, end.want) {
+				if a.status != http.StatusOK || a.broken != nil || n != 1 || !strings.Contains(rest, end.want) || !strings.Contains(rest, `"attempts":[{"position":1,`) {
 					t.Errorf("status %d, broken %v, %d keep-alives, then %q", a.status, a.broken, n, rest)
 				}
 				b.errorEvent(t, rest)

@@ -55,7 +55,6 @@ func (s *relay) hold() {
 // keepAlive begins with the first content.
 func (s *relay) keepAlive() {
 	k := &s.keeper
-	k.holds = nil
 	switch {
 	case s.target.StreamIdle > keepAliveEvery:
 		s.arm(keepAliveEvery)

@@ -376,7 +376,7 @@ func TestCallerHearsOfASilentStream(t *testing.T) {
 	})
 }
 
-// A stream whose silence must end sooner than that has none.
+// A stream whose silence must end sooner than that has none, before its content neither.
 func TestNoKeepAliveWithinAShortIdleTime(t *testing.T) {
 	t.Parallel()
 	streams(t, func(t *testing.T, d *dialect) {
@@ -390,6 +390,13 @@ func TestNoKeepAliveWithinAShortIdleTime(t *testing.T) {
 			if rest, ok := strings.CutPrefix(a.body, sent); !ok || d.errorEvent(t, rest) == "" {
 				t.Errorf("%q", a.body)
 			}
+			wantTook(t, a.took, 15*time.Second)
+			b.on("first", func(c *call) {
+				c.say(strings.Join(b.lifecycle("first"), ""))
+				c.hang()
+			})
+			a = b.ask(true)
+			b.served(a, true, "second", "1")
 			wantTook(t, a.took, 15*time.Second)
 		})
 	})
