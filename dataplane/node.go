@@ -151,7 +151,7 @@ func (n *Node) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(n.cfg.Log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- gateway.Serve(server, listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving callers: %w", err)

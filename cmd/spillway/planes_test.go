@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/spillway-gateway/spillway/dev/postgres"
+	"github.com/spillway-gateway/spillway/test/env"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
 
@@ -98,26 +99,26 @@ func TestSeparateProcesses(t *testing.T) {
 	t.Parallel()
 	databaseURL, natsURL := infrastructure(t)
 	_, keys, _ := program(t, nil, "keygen")
-	env := []string{"SPILLWAY_DATABASE_URL=" + databaseURL, "SPILLWAY_NATS_URL=" + natsURL}
+	settings := []string{"SPILLWAY_DATABASE_URL=" + databaseURL, "SPILLWAY_NATS_URL=" + natsURL}
 	for name, value := range variables(keys) {
-		env = append(env, name+"="+value)
+		settings = append(settings, name+"="+value)
 	}
-	if code, _, stderr := program(t, env, "organization", "--name", "acme"); code != 2 || strings.Count(stderr, "\n") != 1 {
+	if code, _, stderr := program(t, settings, "organization", "--name", "acme"); code != 2 || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("before migrating: exit code %d: %s", code, stderr)
 	}
 	for range 2 { // migrating twice is migrating once
-		if code, _, stderr := program(t, env, "migrate"); code != 0 {
+		if code, _, stderr := program(t, settings, "migrate"); code != 0 {
 			t.Fatalf("migrate: exit code %d: %s", code, stderr)
 		}
 	}
-	code, created, stderr := program(t, env, "organization", "--name", "acme")
+	code, created, stderr := program(t, settings, "organization", "--name", "acme")
 	if code != 0 {
 		t.Fatalf("organization: exit code %d: %s", code, stderr)
 	}
 	account := variables(created)
 
-	controlLog := process(t, env, "controlplane", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-	nodeLog := process(t, append(env, "SPILLWAY_METRICS_LISTEN=127.0.0.1:0"), "dataplane", "--listen", "127.0.0.1:0", "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
+	controlLog := process(t, settings, "controlplane", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	nodeLog := process(t, append(settings, "SPILLWAY_METRICS_LISTEN=127.0.0.1:0"), "dataplane", "--listen", "127.0.0.1:0", "--node", "node-a", "--data-dir", t.TempDir(), "--allow-private-upstreams", "127.0.0.0/8")
 	control, gateway := controlLog.address(t, "serving"), nodeLog.address(t, "serving")
 	logs := func() string { return controlLog.String() + nodeLog.String() }
 	p := provider.New(provider.Config{})
@@ -139,13 +140,13 @@ func TestSeparateProcesses(t *testing.T) {
 	admin("/api-keys", `{"name":"k"}`, &key)
 	admin("/providers", `{"name":"p","model_provider":"openai","base_url":"`+upstream+`/v1","api_key":"x","models":["m"]}`, nil)
 	address := "dana@acme.example"
-	code, created, stderr = program(t, env, "user", "--organization", "ACME", "--email", address)
+	code, created, stderr = program(t, settings, "user", "--organization", "ACME", "--email", address)
 	person := variables(created)
 	if code != 0 || person["email"] != address || person["password"] == "" {
 		t.Fatalf("user: exit code %d: %s%s", code, created, stderr)
 	}
 	post(t, logs, "http://"+control+"/auth/login", "application/json", "", `{"email":"`+address+`","password":"`+person["password"]+`"}`, nil)
-	chosen := append(env, "SPILLWAY_USER_PASSWORD=a password of my own")
+	chosen := append(settings, "SPILLWAY_USER_PASSWORD=a password of my own")
 	if code, created, _ = program(t, chosen, "user", "--organization", "acme", "--email", "eve@acme.example", "--role", "member"); code != 0 || strings.Contains(created, "password") {
 		t.Errorf("user with a password: exit code %d: %s", code, created)
 	}
@@ -154,7 +155,7 @@ func TestSeparateProcesses(t *testing.T) {
 		"Again": {"--organization", "acme", "--email", address}, "NoOrganization": {"--organization", "nowhere", "--email", address},
 		"NoEmail": {"--organization", "acme"}, "BadRole": {"--organization", "acme", "--email", "x@acme.example", "--role", "king"},
 	} {
-		if code, _, stderr := program(t, env, append([]string{"user"}, args...)...); code != 2 || strings.Count(stderr, "\n") != 1 {
+		if code, _, stderr := program(t, settings, append([]string{"user"}, args...)...); code != 2 || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("user %s: exit code %d: %s", name, code, stderr)
 		}
 	}
@@ -165,8 +166,8 @@ func TestSeparateProcesses(t *testing.T) {
 	}
 	for what, at := range map[string]string{`spillway_control_requests_total{api="admin",status="2xx"} 2`: controlLog.address(t, "serving metrics"),
 		`spillway_requests_total{node="node-a",status="2xx",surface="chat_completions"} 1`: nodeLog.address(t, "serving metrics")} {
-		if told := scrape(t, "http://"+at+"/metrics"); !strings.Contains(told, what+"\n") {
-			t.Errorf("%s is not told: %s", what, told)
+		if status, told := env.Scrape(t, "http://"+at+"/metrics"); status != http.StatusOK || !strings.Contains(told, what+"\n") {
+			t.Errorf("%s is not told: status %d: %s", what, status, told)
 		}
 	}
 	for _, secret := range []string{key.Key, token.AccessToken, account["client_secret"], person["password"], variables(keys)["SPILLWAY_SEAL_KEY"], variables(keys)["SPILLWAY_SIGNING_KEY"]} {
@@ -174,20 +175,6 @@ func TestSeparateProcesses(t *testing.T) {
 			t.Error("a log holds a secret")
 		}
 	}
-}
-
-func scrape(t *testing.T, address string) string {
-	t.Helper()
-	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("status %d, %v: %s", resp.StatusCode, err, body)
-	}
-	return string(body)
 }
 
 // post asks until the process answers with a success, since it has only just been

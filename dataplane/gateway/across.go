@@ -31,9 +31,14 @@ func (h *Handler) prepare(x *exchange, t *decide.Target) bool {
 	if x.to != x.dialect {
 		err = h.translate(x, t)
 	}
-	x.forget(t)
+	x.fit(t)
 	if err == nil {
 		err = x.form(t)
+	}
+	if err != nil && len(err.Fetch) > 0 {
+		if err = x.fetch(t, h.cfg.Upstream, err.Fetch); err == nil {
+			err = x.form(t)
+		}
 	}
 	if err != nil {
 		x.run.Refuse(t, err)
@@ -55,6 +60,10 @@ func (x *exchange) form(t *decide.Target) *llm.CannotError {
 	} else {
 		if x.bare != nil {
 			body = x.bare.body
+		}
+		var err error
+		if body, err = llm.Inlined(body, x.across.files.got); err != nil {
+			return cannot(err)
 		}
 		x.across.betas, inBody = f.Betas(upstream.Betas(x.r.Header), body)
 	}

@@ -96,8 +96,8 @@ func TestCrossedStreamCutAtEveryByte(t *testing.T) {
 	t.Run("Unframed", func(t *testing.T) { t.Parallel(); cut(t, unframed, true) })
 }
 
-// What comes before content is held back, and comes with it at once; silence after it is
-// filled with the caller's keep-alives.
+// What comes before content is held back, and comes with it at once; silence before it and
+// after it is filled with the caller's keep-alives.
 func TestCrossedStreamKeepsTheCallerInformed(t *testing.T) {
 	t.Parallel()
 	across(t, pair(node.Mapping{}), func(t *testing.T, b *bed) {
@@ -115,12 +115,17 @@ func TestCrossedStreamKeepsTheCallerInformed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		wantTook(t, time.Since(began), 20*time.Second)
+		wantTook(t, time.Since(began), 15*time.Second)
+		beat := make([]byte, len(b.beat))
+		if _, err := io.ReadFull(resp.Body, beat); err != nil || string(beat) != b.beat {
+			t.Errorf("%v, %q, want a keep-alive", err, beat)
+		}
 		first := make([]byte, 16<<10)
 		n, err := resp.Body.Read(first)
 		if err != nil || !strings.Contains(string(first[:n]), words[b.name]) {
 			t.Errorf("%v, the first bytes are %q", err, first[:n])
 		}
+		wantTook(t, time.Since(began), 20*time.Second)
 		rest, err := io.ReadAll(resp.Body)
 		body := string(first[:n]) + string(rest)
 		b.wantCrossed(reply{resp.StatusCode, resp.Header, body, err, 0}, "0")

@@ -38,22 +38,43 @@ func (x *exchange) leaveOutThoughts(t *decide.Target) bool {
 func (x *exchange) withoutThoughts(t *decide.Target) *bareBody {
 	model := t.Model()
 	body, changed := llm.WithoutThoughts(x.dialect, x.body, &model)
-	if !changed || x.bare != nil && bytes.Equal(body, x.bare.body) {
+	if !changed {
+		return nil
+	}
+	if body = x.fitted(body, t); x.bare != nil && bytes.Equal(body, x.bare.body) {
 		return nil
 	}
 	return bareOf(body)
 }
 
-// forget leaves out of a chat's conversation what models thought, where the target is one
-// that does not take it back.
-func (x *exchange) forget(t *decide.Target) {
+// fit makes a chat's conversation one that the target takes: without what models thought,
+// where it does not take that back, and with calls as it knows them.
+func (x *exchange) fit(t *decide.Target) {
 	if x.dialect != llm.Chat || x.to != llm.Chat {
 		return
 	}
 	vendor := t.Vendor()
-	if body, changed := llm.Forgotten(x.body, &vendor); changed {
+	body, forgotten := llm.Forgotten(x.body, &vendor)
+	if !forgotten {
+		body = x.body
+	}
+	if fitted, changed := llm.Fitted(body, &vendor); changed {
+		x.bare = bareOf(fitted)
+	} else if forgotten {
 		x.bare = bareOf(body)
 	}
+}
+
+// fitted is a chat's body with calls as the target knows them, and any other as it is.
+func (x *exchange) fitted(body []byte, t *decide.Target) []byte {
+	if x.dialect != llm.Chat {
+		return body
+	}
+	vendor := t.Vendor()
+	if fitted, changed := llm.Fitted(body, &vendor); changed {
+		return fitted
+	}
+	return body
 }
 
 // bareOf is a body that the gateway wrote; nil: one that cannot be read after all.

@@ -33,6 +33,7 @@ type bed struct {
 	t         *testing.T
 	key       string
 	watch     *watch
+	activity  *decide.Activity
 	metrics   *prometheus.Registry
 	callers   *listener
 	providers *listener
@@ -96,6 +97,7 @@ func (b *bed) start(targets []node.Mapping) {
 		b.t.Fatal(err)
 	}
 	table := new(decide.Table).With(org)
+	b.activity = org.Activity
 	b.watch = &watch{route: org.Resolve("r"), outbox: decide.NewOutbox("n", uuid.New)}
 	client := upstream.New(upstream.Config{SealKey: private, DialUnguarded: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		b.dials.Add(1)
@@ -104,15 +106,15 @@ func (b *bed) start(targets []node.Mapping) {
 	door := gateway.New(gateway.Config{Table: func() *decide.Table { return table }, Ready: func() bool { return true }, Upstream: client, Health: b.watch, Metrics: gateway.NewMetrics(b.metrics)})
 	b.client = &http.Client{Transport: &http.Transport{DialContext: b.callers.dial, DisableCompression: true}}
 	// In this order: whoever asks goes before who answers.
-	b.serve(b.providers, http.HandlerFunc(b.provide))
+	b.serve((*http.Server).Serve, b.providers, http.HandlerFunc(b.provide))
 	b.t.Cleanup(client.Close)
-	b.serve(b.callers, door)
+	b.serve(gateway.Serve, b.callers, door)
 	b.t.Cleanup(b.client.CloseIdleConnections)
 }
 
 // serve runs a server to the test's end. Then nothing may be left on it: a handler that
 // still runs is one that nobody would ever have stopped.
-func (b *bed) serve(l *listener, h http.Handler) {
+func (b *bed) serve(serve func(*http.Server, net.Listener) error, l *listener, h http.Handler) {
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: gateway.ReadHeaderTimeout, MaxHeaderBytes: gateway.MaxHeaderBytes,
 		ErrorLog: log.New(complaints{b.t}, "", 0),
@@ -120,7 +122,7 @@ func (b *bed) serve(l *listener, h http.Handler) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(l)
+		_ = serve(server, l)
 	}()
 	b.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -263,6 +265,13 @@ func (b *bed) ask(stream bool) reply {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode >= 300 {
+		for _, name := range []string{"Request-Id", "X-Request-Id", "X-Bd-Request-Id", "X-Bd-Error-Origin"} {
+			if resp.Header.Get(name) == "" {
+				b.t.Errorf("an error of status %d without %s: %v", resp.StatusCode, name, resp.Header)
+			}
+		}
+	}
 	return reply{resp.StatusCode, resp.Header, string(body), err, time.Since(began)}
 }
 

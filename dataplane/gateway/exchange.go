@@ -39,7 +39,8 @@ type exchange struct {
 	own     decide.Own // the same as decisions know it; the credential itself goes to its vendor and nowhere else
 	across  crossing   // what is kept for targets of other dialects
 	bare    *bareBody  // what the target that is tried now is sent instead of body, or nil
-	started bool       // the caller has been sent a status: no other target may answer
+	keeper  keeper     // of the connection to the caller of a stream
+	started bool       // the caller has been sent some of an answer: no other target may give one
 	patient time.Time  // until when the caller may leave what is written unread
 	metrics *Metrics
 	surface string    // as metrics name it
@@ -229,21 +230,31 @@ func (x *exchange) sleep(d time.Duration) bool {
 	}
 }
 
-// serve starts a good answer.
+// serve starts a good answer that is sent whole.
 func (x *exchange) serve(t *decide.Target, status int) {
-	x.set(headerAttempt, strconv.Itoa(t.Position))
-	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
+	x.served(t)
+	x.started = true
 	x.head(status)
 }
 
-// head sends the status: from here on nothing else can answer.
+// served says in the header who serves the request, or a stream that is kept waiting: who
+// is to.
+func (x *exchange) served(t *decide.Target) {
+	x.set(headerAttempt, strconv.Itoa(t.Position))
+	x.set(headerFailoverCount, strconv.Itoa(x.run.Failed))
+}
+
+// head sends the status.
 func (x *exchange) head(status int) {
-	x.started, x.status, x.at.head = true, status, time.Now()
+	x.status, x.at.head = status, time.Now()
 	x.w.WriteHeader(status)
 }
 
 // end tells the metrics of the request.
-func (x *exchange) end() { x.metrics.ended(x) }
+func (x *exchange) end() {
+	x.quiet()
+	x.metrics.ended(x)
+}
 
 // send writes to the caller, and reports whether it still takes what it is sent. A
 // large answer goes in pieces with a deadline each: who reads slowly gets all of it.
@@ -279,6 +290,10 @@ func (x *exchange) refuse(e *llm.Error) {
 }
 
 func (x *exchange) fail(e *llm.Error, origin string) {
+	if x.keeper.open { // the status is sent, and what can still be told is an event
+		x.tell(x.dialect.ErrorEvent(e, x.id, &llm.Trail{}))
+		return
+	}
 	x.set(headerErrorOrigin, origin)
 	x.set("Request-Id", x.id)
 	x.set("X-Request-Id", x.id)
@@ -318,6 +333,10 @@ func (x *exchange) exhausted(e decide.Exhausted) {
 // passOn gives the caller a provider's own refusal as the provider said it, since
 // tools recover by its wording.
 func (x *exchange) passOn(a *answer) {
+	if x.keeper.open {
+		x.tell(x.dialect.Failure(a.body, x.id, &llm.Trail{}, a.metadata))
+		return
+	}
 	header := x.w.Header()
 	x.answerHeader(a.header, a.passthrough, "application/json")
 	if a.rewritten {

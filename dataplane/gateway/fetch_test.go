@@ -20,7 +20,7 @@ import (
 func fetching(t *testing.T, takes time.Duration, targets []node.Mapping, test func(t *testing.T, b *bed, fetched *atomic.Int32)) {
 	bubbleAcross(t, &dialects[1], &dialects[0], targets, func(t *testing.T, b *bed) {
 		host, fetched := newListener(), new(atomic.Int32)
-		b.serve(host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.serve((*http.Server).Serve, host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fetched.Add(1)
 			if takes == 0 {
 				<-r.Context().Done()

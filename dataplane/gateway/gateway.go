@@ -84,6 +84,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// net/http reads the body of a refused request before it answers.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedDeadline)) // not supported by test recorders only
 	path := strings.TrimPrefix(r.URL.Path, "/api/llm-gateway")
+	if ambiguous(r) {
+		h.refuseAmbiguous(w, r, dialectAt(path, r))
+		return
+	}
 	switch path {
 	case "/v1/chat/completions":
 		h.generate(w, r, llm.Chat)
@@ -144,6 +148,14 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 	x := h.exchange(w, r, dialectOf(r), surfaceOther)
 	defer x.end()
 	x.refuse(decide.UnknownEndpoint(r.Method, r.URL.Path))
+}
+
+// dialectAt is the dialect of an error on any path.
+func dialectAt(path string, r *http.Request) llm.Dialect {
+	if strings.HasPrefix(path, "/v1/messages") {
+		return llm.Messages
+	}
+	return dialectOf(r)
 }
 
 // dialectOf is the dialect of an error on a path that has none of its own.

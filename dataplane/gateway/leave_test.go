@@ -58,7 +58,7 @@ func (b *bed) leave(stream bool, after time.Duration) {
 }
 
 // When the caller leaves the provider is let go in the same moment, wherever it was, and
-// nothing is said of it.
+// nothing is said of it. The request is over then, is told of once, and failed nobody.
 func TestCallerLeaves(t *testing.T) {
 	t.Parallel()
 	const after = 4321 * time.Millisecond
@@ -80,6 +80,7 @@ func TestCallerLeaves(t *testing.T) {
 					}
 					wantTold(t, b, "first", decide.Canceled)
 					wantTold(t, b, "second")
+					b.wantOver(1, 0)
 				})
 			})
 		})
@@ -98,6 +99,7 @@ func TestCallerLeavesWhileConnecting(t *testing.T) {
 			synctest.Wait()
 			wantTold(t, b, "first", decide.Canceled)
 			wantTold(t, b, "second")
+			b.wantOver(1, 0)
 		})
 	})
 }

@@ -129,6 +129,9 @@ func (m *Metrics) began() { m.inFlight.Inc() }
 
 func (m *Metrics) ended(x *exchange) {
 	m.inFlight.Dec()
+	if x.keeper.open {
+		m.streams.Dec()
+	}
 	class := x.status / 100
 	if class >= len(statusClasses) {
 		class = 0

@@ -210,6 +210,7 @@ func TestCallerLeavesDuringTheWait(t *testing.T) {
 			if n := len(b.asked("first")); n != 2 {
 				t.Errorf("asked %d times, want 2", n)
 			}
+			b.wantOver(1, 0)
 			time.Sleep(time.Hour)
 			if n := len(b.asked("first")) + len(b.asked("second")); n != 2 {
 				t.Errorf("asked %d times in the end, want 2", n)

@@ -23,6 +23,7 @@ type answer struct {
 	body        []byte
 	passthrough bool // it is about the caller's own account
 	rewritten   bool // the body is the gateway's, with the provider's words
+	metadata    any  // the gateway's own, for an envelope that it writes
 }
 
 const (
@@ -172,7 +173,7 @@ func (a *attempt) answer(v decide.Verdict, body []byte) *answer {
 // touched. A refusal inside a 2xx gets the status that it stands for: clients take a 2xx
 // for an answer. metadata is the gateway's own, for an envelope that it writes.
 func (x *exchange) answered(t *decide.Target, resp *http.Response, body []byte, metadata any) *answer {
-	a := &answer{status: t.RefusalStatus(x.dialect, resp.StatusCode, body), header: resp.Header, body: body, passthrough: t.Passthrough()}
+	a := &answer{status: t.RefusalStatus(x.dialect, resp.StatusCode, body), header: resp.Header, body: body, passthrough: t.Passthrough(), metadata: metadata}
 	if a.passthrough || a.status < 300 {
 		return a
 	}

@@ -206,7 +206,14 @@ func TestStreamSilentAfterLifecycleEventsFailsOver(t *testing.T) {
 					c.hang()
 				})
 				a := b.ask(true)
-				b.served(a, true, "second", "1")
+				failovers, n := "1", 0
+				if n, a.body = d.beats(a.body); n > 0 { // the header went out with the first
+					failovers = "0"
+				}
+				if upTo > 0 && n == 0 || upTo == 0 && n > 0 {
+					t.Errorf("%d keep-alives after %d events", n, upTo)
+				}
+				b.served(a, true, "second", failovers)
 				wantTook(t, a.took, time.Duration(upTo)*15*time.Second+20*time.Second)
 				wantTold(t, b, "first", decide.Timeout)
 			})
@@ -262,7 +269,7 @@ func TestPingsAreLivenessAndNoContent(t *testing.T) {
 			b.on("first", func(c *call) { thinking(c); c.say(c.failed) })
 			b.on("second", func(c *call) { thinking(c); c.say(c.good("second", true)) })
 			a := b.ask(true)
-			if want := strings.Repeat(d.ping, 360) + d.good("second", true); a.status != http.StatusOK || a.body != want {
+			if want := strings.Repeat(d.beat, 479) + strings.Repeat(d.ping, 360) + d.good("second", true); a.status != http.StatusOK || a.body != want {
 				t.Errorf("status %d, body %q", a.status, a.body)
 			}
 			wantTook(t, a.took, 720*(10*time.Second-time.Nanosecond))
@@ -319,8 +326,8 @@ func TestHealthyStreamIsNeverCut(t *testing.T) {
 	})
 }
 
-// While a started stream is silent the caller hears every 15 s that it goes on, between
-// whole events and never after the last one.
+// While a stream is silent, or says nothing that the caller could be sent yet, the caller
+// hears every 15 s that it goes on, between whole events and never after the last one.
 func TestCallerHearsOfASilentStream(t *testing.T) {
 	t.Parallel()
 	streams(t, func(t *testing.T, d *dialect) {
@@ -328,7 +335,7 @@ func TestCallerHearsOfASilentStream(t *testing.T) {
 			events := d.stream("first")
 			b.on("first", func(c *call) {
 				c.say(strings.Join(events[:d.held], ""))
-				c.pause(100 * time.Second) // nothing: the answer has not begun
+				c.pause(50 * time.Second)
 				c.say(events[d.held] + "da")
 				c.pause(50 * time.Second)
 				c.say("ta: ")
@@ -347,11 +354,12 @@ func TestCallerHearsOfASilentStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			const first = 100 * time.Second
+			const first = 50 * time.Second
 			for _, want := range []struct {
 				at   time.Duration
 				text string
 			}{
+				{15 * time.Second, d.beat}, {30 * time.Second, d.beat}, {45 * time.Second, d.beat},
 				{first, strings.Join(events[:d.held+1], "")}, {first + 15*time.Second, d.beat}, {first + 30*time.Second, d.beat}, {first + 45*time.Second, d.beat},
 				{first + 57*time.Second, events[d.held+1]}, {first + 72*time.Second, d.beat}, {first + 73*time.Second, strings.Join(events[d.held+2:], "")},
 			} {
@@ -368,7 +376,7 @@ func TestCallerHearsOfASilentStream(t *testing.T) {
 	})
 }
 
-// A stream whose silence must end sooner than that has none.
+// A stream whose silence must end sooner than that has none, before its content neither.
 func TestNoKeepAliveWithinAShortIdleTime(t *testing.T) {
 	t.Parallel()
 	streams(t, func(t *testing.T, d *dialect) {
@@ -382,6 +390,13 @@ func TestNoKeepAliveWithinAShortIdleTime(t *testing.T) {
 			if rest, ok := strings.CutPrefix(a.body, sent); !ok || d.errorEvent(t, rest) == "" {
 				t.Errorf("%q", a.body)
 			}
+			wantTook(t, a.took, 15*time.Second)
+			b.on("first", func(c *call) {
+				c.say(strings.Join(b.lifecycle("first"), ""))
+				c.hang()
+			})
+			a = b.ask(true)
+			b.served(a, true, "second", "1")
 			wantTook(t, a.took, 15*time.Second)
 		})
 	})

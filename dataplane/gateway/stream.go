@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/spillway-gateway/spillway/dataplane/decide"
 	"github.com/spillway-gateway/spillway/dataplane/llm"
@@ -24,7 +23,6 @@ func (a *attempt) stream() decide.Verdict {
 		s.foreign.Metadata = func(data []byte) any { return s.told(s.verdict(decide.ErrorInside, data)) }
 	}
 	defer s.recycle()
-	defer s.quiet()
 	for {
 		_, err := s.framer.Read(a.resp.Body)
 		a.timer.Stop() // what follows is the caller's time, not the provider's
@@ -43,8 +41,7 @@ var framers = sync.Pool{New: func() any { return new(llm.Framer) }}
 type relay struct {
 	*attempt
 	framer   *llm.Framer
-	keeper   keeper
-	open     bool        // the caller is being sent it
+	held     bool        // events were held back
 	finished bool        // the answer is complete, though its end marker has not come
 	foreign  *llm.Stream // where the target speaks another dialect
 	out      []byte      // what foreign gave since the last write
@@ -52,8 +49,8 @@ type relay struct {
 }
 
 func (s *relay) recycle() {
-	if s.open {
-		s.metrics.streams.Dec()
+	if s.held && !s.started {
+		s.letGo()
 	}
 	if s.framer.Recycle() {
 		framers.Put(s.framer)
@@ -69,6 +66,9 @@ func (s *relay) take() (over bool, v decide.Verdict) {
 		}
 		if over, v = s.event(ev); over {
 			return over, v
+		}
+		if !s.started && !s.held {
+			s.hold()
 		}
 	}
 	if s.foreign != nil {
@@ -141,13 +141,24 @@ func (s *relay) failed(ev llm.Event) decide.Verdict {
 
 // commit starts the answer: from here on no other target can.
 func (s *relay) commit() {
+	s.keeper.mu.Lock()
+	defer s.keeper.mu.Unlock()
+	if !s.keeper.open {
+		s.begin()
+	}
+	s.started = true
+	s.keepAlive()
+}
+
+// begin sends the header of a stream, under the keeper's lock.
+func (s *relay) begin() {
 	s.answerHeader(s.resp.Header, s.target.Passthrough(), "text/event-stream; charset=utf-8")
 	s.set("Cache-Control", "no-cache")
 	s.set("X-Accel-Buffering", "no")
-	s.serve(s.target, s.resp.StatusCode)
-	s.open = true
+	s.served(s.target)
+	s.head(s.resp.StatusCode)
+	s.keeper.open = true
 	s.metrics.streams.Inc()
-	s.keepAlive()
 }
 
 // forward sends the taken events to the caller at once.
@@ -171,22 +182,6 @@ func (s *relay) pending() []byte {
 		return s.out
 	}
 	return s.framer.Taken()
-}
-
-// tell writes events.
-func (s *relay) tell(b []byte) bool {
-	s.keeper.mu.Lock()
-	defer s.keeper.mu.Unlock()
-	return s.write(b)
-}
-
-// write sends and flushes, under the keeper's lock.
-func (s *relay) write(b []byte) bool {
-	if !s.send(b) || http.NewResponseController(s.w).Flush() != nil {
-		return false
-	}
-	s.keeper.wrote = time.Now()
-	return true
 }
 
 func (s *relay) callerGone() decide.Verdict {

@@ -236,6 +236,84 @@ func TestConverseEndWithoutAnswer(t *testing.T) {
 	}
 }
 
+// Only a stream of a model that calls no tools in streams, and may call one, is asked for in
+// one piece: everything else comes as it is said.
+func TestConverseAskedWhole(t *testing.T) {
+	t.Parallel()
+	const (
+		tools  = `,"tools":[{"type":"function","function":{"name":"f"}}]`
+		none   = tools + `,"tool_choice":"none"`
+		format = `,"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object"}}}`
+	)
+	for name, c := range map[string]struct {
+		model, more string
+		stream      bool
+		want        bool
+	}{
+		"Tools":         {"mistral.mistral-large-2402-v1:0", tools, true, true},
+		"ToolsForbid":   {"mistral.mistral-large-2402-v1:0", none, true, false},
+		"AnswersByCall": {"mistral.mistral-large-2402-v1:0", format, true, true},
+		"NoTools":       {"mistral.mistral-large-2402-v1:0", "", true, false},
+		"NoStream":      {"mistral.mistral-large-2402-v1:0", tools, false, false},
+		"StreamsCalls":  {"amazon.nova-pro-v1:0", tools, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q, err := Parse(Chat, fmt.Appendf(nil, `{"model":"m","stream":%t,"messages":[{"role":"user","content":"x"}]%s}`, c.stream, c.more))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr, err := q.Translate(Hop{To: Converse, Model: KnownModel(c.model)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tr.Whole(); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+// A whole answer told in events has every block at a place of its own.
+func TestConverseEventsOfBlocks(t *testing.T) {
+	t.Parallel()
+	got := ConverseEvents([]byte(`{"output":{"message":{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"Hm."}}},{"text":"a"},{"toolUse":{"toolUseId":"t","name":"f","input":{"n":1}}}]}},"stopReason":"tool_use","usage":{"inputTokens":1,"outputTokens":2}}`))
+	want := `event: messageStart
+data: {"role":"assistant"}
+
+event: contentBlockDelta
+data: {"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"Hm."}}}
+
+event: contentBlockStop
+data: {"contentBlockIndex":0}
+
+event: contentBlockDelta
+data: {"contentBlockIndex":1,"delta":{"text":"a"}}
+
+event: contentBlockStop
+data: {"contentBlockIndex":1}
+
+event: contentBlockStart
+data: {"contentBlockIndex":2,"start":{"toolUse":{"toolUseId":"t","name":"f"}}}
+
+event: contentBlockDelta
+data: {"contentBlockIndex":2,"delta":{"toolUse":{"input":"{\"n\":1}"}}}
+
+event: contentBlockStop
+data: {"contentBlockIndex":2}
+
+event: messageStop
+data: {"stopReason":"tool_use"}
+
+event: metadata
+data: {"usage":{"inputTokens":1,"outputTokens":2}}
+
+`
+	if diff := cmp.Diff(string(got), want); diff != "" {
+		t.Errorf("(-got +want)\n%s", diff)
+	}
+}
+
 // What is no answer is none as a stream either, and an error is told as one.
 func TestConverseEventsOfNoAnswer(t *testing.T) {
 	t.Parallel()

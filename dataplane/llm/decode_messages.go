@@ -51,7 +51,7 @@ var messagesOnly = []field{
 func refuseFields(r *reader, m members, fields []field) {
 	for _, f := range fields {
 		switch v := m.get(f.name); {
-		case v == nil, string(v) == "false", blank(string(v)):
+		case v == nil, string(v) == "false", string(v) == "0", blank(string(v)):
 		default:
 			r.fail(f.name, "%s", f.reason)
 		}

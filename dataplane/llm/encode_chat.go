@@ -63,9 +63,10 @@ func (e *chatEncoder) turn(t *Turn) {
 // so what else they have follows in the user's message.
 func (e *chatEncoder) user(parts []Part) {
 	var rest []Part
+	results := false
 	for i := range parts {
 		if parts[i].Kind == Result {
-			rest = e.result(parts[i].Output, rest)
+			rest, results = e.result(parts[i].Output, rest), true
 		}
 	}
 	for _, p := range parts {
@@ -76,6 +77,11 @@ func (e *chatEncoder) user(parts []Part) {
 	if len(rest) == 0 {
 		return
 	}
+	if results && e.m.AnswersResults {
+		e.message("assistant")
+		e.str("content", resultsCame)
+		e.close('}')
+	}
 	e.message("user")
 	e.content(rest)
 	e.close('}')
@@ -83,7 +89,7 @@ func (e *chatEncoder) user(parts []Part) {
 
 func (e *chatEncoder) result(out *Output, rest []Part) []Part {
 	e.message("tool")
-	e.str("tool_call_id", out.ID)
+	e.str("tool_call_id", e.m.chatID(out.ID))
 	var text, other []Part
 	for _, p := range out.Parts {
 		if p.Kind == Text || e.plainDocument(&p) {
@@ -236,7 +242,7 @@ func (e *chatEncoder) assistant(parts []Part) {
 
 func (e *chatEncoder) call(c *Call, signature string) {
 	e.open('{')
-	e.str("id", c.ID)
+	e.str("id", e.m.chatID(c.ID))
 	e.str("type", "function")
 	e.in("function", '{')
 	e.str("name", flatName(c.Namespace, c.Name))

@@ -147,7 +147,7 @@ func (e *converseEncoder) block(p *Part) {
 		e.document(p.Media)
 	case ToolCall:
 		e.in("toolUse", '{')
-		e.str("toolUseId", shortID(wireID(p.Call.ID)))
+		e.str("toolUseId", shortID(wireID(p.Call.ID), maxCallID))
 		e.str("name", flatName(p.Call.Namespace, p.Call.Name))
 		e.raw("input", []byte(p.Call.wireArguments()))
 		e.close('}')
@@ -168,7 +168,7 @@ func (e *converseEncoder) block(p *Part) {
 
 func (e *converseEncoder) result(o *Output) {
 	e.in("toolResult", '{')
-	e.str("toolUseId", shortID(wireID(o.ID)))
+	e.str("toolUseId", shortID(wireID(o.ID), maxCallID))
 	e.in("content", '[')
 	for _, p := range output(o) {
 		p.Cache = nil // only whole blocks of a message end what is cached

@@ -75,7 +75,7 @@ func (e *responsesEncoder) result(out *Output) {
 		kind = "custom_tool_call_output"
 	}
 	e.str("type", kind)
-	e.str("call_id", out.ID)
+	e.str("call_id", shortID(out.ID, maxCallID))
 	switch {
 	case len(out.Parts) == 0:
 		e.str("output", "")
@@ -127,7 +127,7 @@ func (e *responsesEncoder) call(c *Call) {
 	} else {
 		e.str("type", "function_call")
 	}
-	e.str("call_id", c.ID)
+	e.str("call_id", shortID(c.ID, maxCallID))
 	e.str("name", flatName(c.Namespace, c.Name))
 	if c.Custom {
 		e.str("input", c.Arguments)

@@ -50,6 +50,7 @@ func TestWithoutThoughts(t *testing.T) {
 		"Budget":       {Messages, `{"model":"m", "x":1.0,"messages":[{"role":"assistant","content":[` + thought + `,` + hidden + `,{"type":"text","text":"a"}]},{"role":"user","content":"b"}],"thinking":{"type":"enabled","budget_tokens":1024}}`, `{"model":"m","x":1.0,"messages":[{"role":"assistant","content":[{"type":"text","text":"a"}]},{"role":"user","content":"b"}],"thinking":{"type":"disabled"}}`},
 		"Adaptive":     {Messages, `{"messages":[{"role":"assistant","content":[` + thought + `,{"type":"tool_use"}]}` + called + `,"thinking":{"type":"adaptive"},"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}}`, `{"messages":[{"role":"assistant","content":[{"type":"tool_use"}]}` + called + `,"thinking":{"type":"adaptive"},"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}}`},
 		"WholeMessage": {Messages, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[` + thought + `]},{"role":"user","content":"b"}]}`, `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}`},
+		"NoBlocks":     {Messages, `{"messages":[{"role":"user","content":[],"x":"thinking"},{"role":"assistant","content":[` + thought + `,{"type":"text","text":"a"}]}]}`, `{"messages":[{"role":"user","content":[],"x":"thinking"},{"role":"assistant","content":[{"type":"text","text":"a"}]}]}`},
 		"SaidInText":   {Messages, `{"messages":[{"role":"user","content":[{"type":"text","text":"thinking"}]}]}`, ``},
 		"NoJSON":       {Messages, `{"messages":[` + thought, ``},
 		"Items": {Responses, `{"input":[{"role":"user","content":"a"},{"type":"reasoning","id":"rs_1","summary":[]},{"type":"function_call","id":"fc_1","call_id":"c"},{"type":"message","id":"msg_1","role":"assistant"},{"type":"item_reference","id":"rs_2"},{"type":"item_reference","id":"msg_2"},{"type":"web_search_call","id":"ws_1"},{"type":"custom_tool_call","call_id":"d","id":"ctc_1"}],"include":["reasoning.encrypted_content"]}`,
@@ -58,6 +59,8 @@ func TestWithoutThoughts(t *testing.T) {
 		"OneText": {Responses, `{"input":"reasoning"}`, ``},
 		"Chat": {Chat, `{"x":1.0,"messages":[{"role":"user","content":"a","reasoning":"kept"},{"role":"assistant","reasoning_content":"x","content":"b","n": 1},{"role":"assistant","reasoning":"x","reasoning_details":[{}],"content":null,"tool_calls":[]},{"role":"assistant","content":"","reasoning_content":"x"}],"reasoning_effort":"low"}`,
 			`{"x":1.0,"messages":[{"role":"user","content":"a","reasoning":"kept"},{"role":"assistant","content":"b","n":1},{"role":"assistant","tool_calls":[]}],"reasoning_effort":"low"}`},
+		"ChatRefusal": {Chat, `{"messages":[{"role":"assistant","content":null,"refusal":"no","reasoning":"x"},{"role":"assistant","content":"","function_call":{"name":"f"},"reasoning":"x"}]}`,
+			`{"messages":[{"role":"assistant","refusal":"no"},{"role":"assistant","content":"","function_call":{"name":"f"}}]}`},
 		"ChatNone": {Chat, `{"messages":[{"role":"assistant","content":"\"reasoning_content\""}]}`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {

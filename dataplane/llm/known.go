@@ -143,18 +143,20 @@ func (m Model) At(family, host string) Model {
 	}
 	switch family {
 	case "openai": // max_tokens is deprecated, and refused by newer models
-		m.CompletionTokens, m.Extras, m.Forgets = true, true, chatThoughts
+		m.CompletionTokens, m.Extras, m.Forgets, m.IDs = true, true, chatThoughts, ShortIDs
 	case "azure_openai":
-		m.Extras, m.Forgets = true, chatThoughts
+		m.Extras, m.Forgets, m.IDs = true, chatThoughts, ShortIDs
 	case "openrouter":
 		// https://openrouter.ai/docs/api/reference/parameters: what a model does not take is
 		// left out there, and so is thinking: /docs/guides/best-practices/reasoning-tokens.
-		m.Caches, m.Extras, m.CompletionTokens = true, true, false
+		m.Caches, m.Extras, m.CompletionTokens, m.IDs = true, true, false, ShortIDs
 		m.Reasoning, m.Efforts = ByEffort, []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 	case "mistral":
 		// https://docs.mistral.ai/api: fields that it does not know are a 422, and usage comes
-		// unasked. Instructions in the middle are refused (invalid_request_message_order).
+		// unasked. Instructions in the middle are refused (invalid_request_message_order), and
+		// so is "role 'user' after role 'tool'".
 		m.CompletionTokens, m.NoStreamOptions, m.Alternates, m.Forgets = false, true, true, chatThoughts
+		m.AnswersResults, m.IDs = true, ExactIDs
 	case "perplexity":
 		// https://docs.perplexity.ai/api-reference/chat-completions-post: no functions, and
 		// "user and assistant roles should be alternating".
@@ -164,8 +166,11 @@ func (m Model) At(family, host string) Model {
 		// https://api-docs.deepseek.com/api/create-chat-completion: content is a string,
 		// response_format is text or json_object.
 		m.PlainText, m.NoSchemas, m.ThinkSwitch = true, true, true
+	case "bedrock": // Anthropic's models too: see Inlined
+		m.PlainText, m.Bytes = true, true
 	case "google_ai", "vertex": // a field that it does not know is a 400 ("Cannot find field")
 		m.Forgets = chatThoughts
+		m.Bytes = strings.Contains(m.Name, "claude-") // see Inlined
 		// https://ai.google.dev/gemini-api/docs/thought-signatures: Gemini 3 refuses a call in
 		// the conversation without its signature, and takes this for one of another model.
 		if name := strings.ToLower(m.Name); strings.Contains(name, "gemini-") && !strings.Contains(name, "gemini-1") && !strings.Contains(name, "gemini-2") {

@@ -72,16 +72,18 @@ func TestModelAtAVendor(t *testing.T) {
 	}{
 		{"llama-9", "custom", "llm.example", Model{PlainText: true}},
 		{"llama-9", "groq", "api.groq.com", Model{Forgets: []string{"reasoning_content", "reasoning_details"}}},
-		{"gpt-4o", "openai", "api.openai.com", Model{MaxOutput: 16384, CompletionTokens: true, Extras: true, Forgets: chatThoughts}},
-		{"gpt-4o", "azure_openai", "x.openai.azure.com", Model{MaxOutput: 16384, Extras: true, Forgets: chatThoughts}},
-		{"x", "openai", "api.mistral.ai", Model{NoStreamOptions: true, Alternates: true, Forgets: chatThoughts}},
-		{"x", "mistral", "proxy.example", Model{NoStreamOptions: true, Alternates: true, Forgets: chatThoughts}},
+		{"gpt-4o", "openai", "api.openai.com", Model{MaxOutput: 16384, CompletionTokens: true, Extras: true, IDs: ShortIDs, Forgets: chatThoughts}},
+		{"gpt-4o", "azure_openai", "x.openai.azure.com", Model{MaxOutput: 16384, Extras: true, IDs: ShortIDs, Forgets: chatThoughts}},
+		{"x", "openai", "api.mistral.ai", Model{NoStreamOptions: true, Alternates: true, AnswersResults: true, IDs: ExactIDs, Forgets: chatThoughts}},
+		{"x", "mistral", "proxy.example", Model{NoStreamOptions: true, Alternates: true, AnswersResults: true, IDs: ExactIDs, Forgets: chatThoughts}},
 		{"sonar", "perplexity", "", Model{Traits: NoTools, NoStreamOptions: true, Alternates: true, PlainText: true, Forgets: chatThoughts}},
 		{"deepseek-chat", "custom", "api.deepseek.com", Model{PlainText: true, NoSchemas: true, ThinkSwitch: true}},
-		{"openai/gpt-4o", "custom", "openrouter.ai", Model{MaxOutput: 16384, Caches: true, Extras: true, Reasoning: ByEffort, Efforts: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}},
+		{"openai/gpt-4o", "custom", "openrouter.ai", Model{MaxOutput: 16384, Caches: true, Extras: true, IDs: ShortIDs, Reasoning: ByEffort, Efforts: []string{"none", "minimal", "low", "medium", "high", "xhigh"}}},
 		{"gemini-3-pro", "google_ai", "", Model{MaxOutput: 65536, Reasoning: ByEffort, Efforts: fromMinimal, CallSignature: "skip_thought_signature_validator", Forgets: chatThoughts}},
 		{"google/gemini-2.5-pro", "vertex", "", Model{MaxOutput: 65536, Reasoning: ByEffort, Efforts: fromMinimal, Forgets: chatThoughts}},
-		{"claude-opus-4-6", "vertex", "", Model{MaxOutput: 128000, Reasoning: Adaptive, Efforts: toMax, Forgets: chatThoughts}},
+		{"claude-opus-4-6", "vertex", "", Model{MaxOutput: 128000, Bytes: true, Reasoning: Adaptive, Efforts: toMax, Forgets: chatThoughts}},
+		{"anthropic.claude-opus-4-6-v1", "bedrock", "", Model{MaxOutput: 128000, Bytes: true, PlainText: true, Reasoning: Adaptive, Efforts: toMax}},
+		{"claude-opus-4-6", "anthropic", "", Model{MaxOutput: 128000, PlainText: true, Reasoning: Adaptive, Efforts: toMax}},
 	} {
 		c.want.Name = c.name
 		if diff := cmp.Diff(c.want, KnownModel(c.name).At(c.family, c.host)); diff != "" {

@@ -59,6 +59,10 @@ type Model struct {
 	NoStreamOptions bool
 	// Alternates: after the leading instructions user and assistant must take turns.
 	Alternates bool
+	// AnswersResults: after results the model speaks before the user does (Mistral).
+	AnswersResults bool
+	// IDs is what a call's id may look like.
+	IDs IDForm
 	// ThinkSwitch: the model thinks unless thinking.type says disabled (DeepSeek).
 	ThinkSwitch bool
 	// Forgets are the fields of an assistant's message in which the target takes no thoughts
@@ -68,6 +72,16 @@ type Model struct {
 	// made (Gemini).
 	CallSignature string
 }
+
+// IDForm is what calls' ids look like on chat.
+type IDForm uint8
+
+// Forms of ids. The zero value is any.
+const (
+	AnyIDs   IDForm = iota
+	ShortIDs        // of maxChatID bytes at most
+	ExactIDs        // of exactChatID letters and digits
+)
 
 // effortOrder is every effort there is, from the least.
 var effortOrder = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -26,16 +27,16 @@ func flatName(namespace, name string) string {
 	if len(flat) <= maxToolName && (namespace != "" || flat == name) {
 		return flat
 	}
-	return shortened(flat, namespace+"\x00"+name) // two names that differ beyond the cut stay two
+	return shortened(flat, namespace+"\x00"+name, maxToolName) // two names that differ beyond the cut stay two
 }
 
-// shortened is a name within maxToolName, told from others that begin the same by what
-// it is made from.
-func shortened(name, from string) string {
+// shortened is a name of so many bytes at most, told from others that begin the same by
+// what it is made from.
+func shortened(name, from string, most int) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(from))
 	sum := h.Sum32()
-	out := []byte(name[:min(len(name), maxToolName-9)])
+	out := []byte(name[:min(len(name), most-9)])
 	out = append(out, '_')
 	for shift := 28; shift >= 0; shift -= 4 {
 		out = append(out, hexDigits[sum>>shift&0xf])
@@ -43,12 +44,44 @@ func shortened(name, from string) string {
 	return string(out)
 }
 
-// shortID is a call's id in a dialect that allows no longer ones than names.
-func shortID(id string) string {
-	if len(id) <= maxToolName {
+// How long a call's id may be, in bytes. Conversations come with ids of every vendor's, and
+// some make longer ones than others take ("string too long. Expected a string with maximum
+// length 40" of tool_calls[].id in OpenAI's chat, 64 of call_id in responses).
+const (
+	maxChatID   = 40
+	maxCallID   = 64 // of responses, and of toolUseId in converse
+	exactChatID = 9  // Mistral's, no less: "must be a-z, A-Z, 0-9, with a length of 9"
+)
+
+// shortID is a call's id in a dialect that allows so many bytes of it.
+func shortID(id string, most int) string {
+	if len(id) <= most {
 		return id
 	}
-	return shortened(id, id)
+	return shortened(id, id, most)
+}
+
+// chatID is a call's id as the target takes it in chat. The same id always becomes the same.
+func (m *Model) chatID(id string) string {
+	switch m.IDs {
+	case ShortIDs:
+		return shortID(id, maxChatID)
+	case ExactIDs:
+		return exactID(id)
+	}
+	return id
+}
+
+// exactID is an id of exactChatID letters and digits.
+func exactID(id string) string {
+	odd := func(c rune) bool { return c|0x20 < 'a' || c|0x20 > 'z' }
+	if len(id) == exactChatID && !strings.ContainsFunc(id, func(c rune) bool { return odd(c) && (c < '0' || c > '9') }) {
+		return id
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	text := strconv.FormatUint(h.Sum64(), 36)
+	return (strings.Repeat("0", exactChatID) + text)[len(text):]
 }
 
 // wireID is a call's id in a dialect that allows letters, digits, '-' and '_' only.

@@ -32,8 +32,55 @@ func Parse(from Dialect, body []byte) (*Request, error) {
 	if !q.instructsInText() {
 		return nil, &CannotError{Field: inputField(from), Reason: "instructions can only be text"}
 	}
+	q.gather()
 	q.tokens = estimate(body, true)
 	return q, nil
+}
+
+// gather puts results right behind the calls that they are of. Responses leaves the order to
+// the caller, and Codex tells the model something in between; the other dialects refuse a
+// call whose result is not in the very next message.
+func (q *Request) gather() {
+	turns := map[string]int{} // of the calls that wait for their results, by id
+	for i := 0; i < len(q.Turns); i++ {
+		for _, p := range slices.Clone(q.Turns[i].Parts) {
+			switch {
+			case p.Kind == ToolCall:
+				turns[p.Call.ID] = i
+			case p.Kind == Result && q.Turns[i].Role == User:
+				from, waits := turns[p.Output.ID]
+				if delete(turns, p.Output.ID); !waits || from == i-1 || !q.move(i, from, p.Output) {
+					continue
+				}
+				i++
+				for id, at := range turns {
+					if at > from {
+						turns[id]++
+					}
+				}
+			}
+		}
+	}
+	if last := len(q.Turns) - 1; last >= 0 && q.Turns[last].Role == User && len(q.Turns[last].Parts) == 0 {
+		q.Turns[last].Parts = []Part{{Kind: Text, Text: resultsCame}} // or the model would go on with its own last words
+	}
+}
+
+// resultsCame stands where somebody must have spoken, and only results came.
+const resultsCame = "(The results have come.)"
+
+// move puts a result of turn i behind turn from, and reports whether that took another turn.
+func (q *Request) move(i, from int, out *Output) (another bool) {
+	isIt := func(p Part) bool { return p.Kind == Result && p.Output == out }
+	at := slices.IndexFunc(q.Turns[i].Parts, isIt)
+	p := q.Turns[i].Parts[at]
+	q.Turns[i].Parts = slices.Delete(q.Turns[i].Parts, at, at+1)
+	if q.Turns[from+1].Role != User {
+		q.Turns = slices.Insert(q.Turns, from+1, Turn{Role: User})
+		another = true
+	}
+	q.Turns[from+1].Parts = append(q.Turns[from+1].Parts, p)
+	return another
 }
 
 // hasTurns reports whether any turn says something that crosses.

@@ -122,7 +122,11 @@ var withheld = map[string]bool{
 func PassthroughHeader(in http.Header) http.Header {
 	out := make(http.Header, len(in)+1)
 	for name, v := range in {
-		if !withheld[name] && !strings.HasPrefix(name, "X-Bd-") && !strings.HasPrefix(name, "X-Forwarded-") && !named(in["Connection"], name) {
+		meant := name
+		if strings.IndexByte(name, '_') >= 0 { // servers exist that take one for the other
+			meant = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		}
+		if !withheld[meant] && !strings.HasPrefix(meant, "X-Bd-") && !strings.HasPrefix(meant, "X-Forwarded-") && !named(in["Connection"], name) {
 			out[name] = v
 		}
 	}

@@ -204,7 +204,7 @@ func TestPassthroughHeaderIsAnOpenList(t *testing.T) {
 	in := http.Header{"Connection": {"Keep-Alive, X-Hop"}}
 	kept := []string{"Chatgpt-Account-Id", "Originator", "Session_id", "Openai-Beta", "X-Codex-Turn-State", "Version", "User-Agent", "Content-Type", "Accept", "X-New-Thing"}
 	dropped := []string{"Authorization", "X-Api-Key", "X-Bd-Api-Key", "X-Bd-Request-Id", "Cookie", "Upgrade", "Te", "X-Hop", "Keep-Alive", "X-Forwarded-For", "Forwarded",
-		"Accept-Encoding", "Content-Encoding", "Content-Length", "Proxy-Authorization"}
+		"Accept-Encoding", "Content-Encoding", "Content-Length", "Proxy-Authorization", "X_bd_api_key", "X_real-Ip", "X_forwarded_for", "Proxy_authorization"}
 	for _, name := range append(kept, dropped...) {
 		in[name] = []string{"x"}
 	}

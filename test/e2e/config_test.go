@@ -178,10 +178,17 @@ func TestRefusalsOfTheGatewaysOwn(t *testing.T) {
 		"UnknownEndpoint":   {"/v1/nothing", good, nil, 404, "unknown_endpoint"},
 		"WrongMethod":       {"/v1/chat/completions", "", nil, 405, "method_not_allowed"},
 		"MessagesBadModel":  {"/v1/messages", `{"model":"nope"}`, nil, 404, "not_found_error"},
+		"ResponsesNoKey":    {"/v1/responses", good, map[string]string{"X-Bd-Api-Key": ""}, 401, "invalid_api_key"},
+		"EmbeddingsNoKey":   {"/v1/embeddings", good, map[string]string{"X-Bd-Api-Key": ""}, 401, "invalid_api_key"},
+		"CountNoKey":        {"/v1/messages/count_tokens", good, map[string]string{"X-Bd-Api-Key": ""}, 401, "authentication_error"},
+		"ModelsWrongMethod": {"/v1/models", good, nil, 405, "method_not_allowed"},
 	} {
 		a := e.Call(0, c.path, c.body, c.header)
-		if a.Status != c.status || !strings.Contains(string(a.Body), c.code) || a.Header.Get("X-Bd-Error-Origin") != "gateway" || a.Header.Get("X-Bd-Request-Id") == "" {
+		if a.Status != c.status || !strings.Contains(string(a.Body), c.code) || a.Header.Get("X-Bd-Error-Origin") != "gateway" {
 			t.Errorf("%s: got %d, origin %q: %s", name, a.Status, a.Header.Get("X-Bd-Error-Origin"), a.Body)
+		}
+		if id := a.Header.Get("X-Bd-Request-Id"); id == "" || a.Header.Get("Request-Id") != id || a.Header.Get("X-Request-Id") != id {
+			t.Errorf("%s: the answer's ids are missing: %v", name, a.Header)
 		}
 		if retry := a.Header.Get("X-Should-Retry"); (c.status == 401) != (retry == "false") {
 			t.Errorf("%s: x-should-retry %q", name, retry)

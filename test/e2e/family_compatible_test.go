@@ -168,6 +168,54 @@ func TestCompatiblesAndThoughtsOfOthers(t *testing.T) {
 	wantNoProblems(t, e)
 }
 
+// mixed are conversations that went through several vendors' hands before: a call has an id
+// that some do not take, its result does not stand next to it, and the user speaks right
+// after one.
+var mixed = map[string]struct{ path, body string }{
+	"openai": {"/v1/chat/completions", `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"Hello"},
+		{"role":"assistant","content":"","tool_calls":[{"id":"call_%[3]s","type":"function","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_%[3]s","content":"x"},{"role":"user","content":"So?"}],
+		"tools":[{"type":"function","function":{"name":"read"}}]}`},
+	"anthropic": {"/v1/messages", `{"model":%q,"stream":%t,"max_tokens":2000,"messages":[{"role":"user","content":"Hello"},
+		{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%[3]s","name":"read","input":{}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%[3]s","content":"x"},{"type":"text","text":"So?"}]}],"tools":[{"name":"read","input_schema":{"type":"object"}}]}`},
+	responses: {"/v1/responses", `{"model":%q,"stream":%t,"input":[{"role":"user","content":"Hello"},{"type":"function_call","call_id":"fc_%[3]s","name":"read","arguments":"{}"},
+		{"role":"developer","content":"The sandbox is slow."},{"type":"function_call_output","call_id":"fc_%[3]s","output":"x"},{"role":"user","content":"So?"}],"tools":[{"type":"function","name":"read"}]}`},
+}
+
+// maxCallID is how long an id is in responses.
+const maxCallID = 64
+
+// A conversation that other vendors' models were in is one that every family takes, in the
+// dialect that it speaks too: the doubles check it as the vendors do.
+func TestCompatiblesTakeMixedConversations(t *testing.T) {
+	t.Parallel()
+	e := withCompatibles(t, false)
+	e.AddTarget("openai-alone", e.AddProvider("own", "openai", "own-1"), "own-1", 1, nil)
+	e.Live()
+	families := []string{"openai-alone"}
+	for _, c := range compatibles {
+		if c.family != "perplexity" { // calls no tools
+			families = append(families, c.family)
+		}
+	}
+	for _, family := range families {
+		for caller, ask := range mixed {
+			for _, stream := range []bool{false, true} {
+				for _, length := range []int{8, 70} {
+					if family == "openai-alone" && caller == responses && length > maxCallID {
+						continue // in its own dialect, where all ids are its own or were translated for it
+					}
+					a := e.Call(0, ask.path, fmt.Sprintf(ask.body, family, stream, strings.Repeat("a", length)), nil)
+					if a.Status != 200 || !strings.Contains(said(t, caller, stream, a.Body), "Hello from") {
+						t.Errorf("%s as %s, streamed %t, ids of %d: status %d: %s", family, caller, stream, length, a.Status, a.Body)
+					}
+				}
+			}
+		}
+	}
+	wantNoProblems(t, e)
+}
+
 // A conversation in which another model called tools lacks the thoughts that DeepSeek's
 // wants with every call: it is asked once more without thinking, and the caller served.
 func TestDeepSeekGoesOnWithCallsOfOthers(t *testing.T) {

@@ -115,6 +115,45 @@ func TestFilesAreFetchedOnce(t *testing.T) {
 	}
 }
 
+// Anthropic's models on AWS and on Google's cloud take no URLs, in their own dialect neither:
+// what a caller gives by its URL reaches them as bytes, wherever in the conversation it is.
+func TestFilesReachTheCloudsAsBytes(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{})
+	const vertexClaude = "claude-opus-4-6@default"
+	e.AddTarget("aws", addBedrock(e, "aws", nil), bedrockClaude, 1, nil)
+	e.AddTarget("google", addVertex(t, e, "google", vertexClaude), vertexClaude, 1, nil)
+	e.Live()
+	host := newFileHost(t)
+	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
+	asked := 0
+	for route, model := range map[string]string{"aws": bedrockClaude, "google": vertexClaude} {
+		for path, body := range map[string]string{
+			"/v1/messages": `{"model":%q,"stream":%t,"max_tokens":9,"messages":[{"role":"user","content":"Look"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},
+				{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"image","source":{"type":"url","url":%q}}]},{"type":"text","text":"Hello"}]}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`,
+			"/v1/chat/completions": `{"model":%q,"stream":%t,"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":%q}},{"type":"text","text":"Hello"}]}]}`,
+		} {
+			for _, stream := range []bool{false, true} {
+				asked++
+				a := e.Call(0, path, fmt.Sprintf(body, route, stream, host.URL+"/image.pdf"), map[string]string{"Anthropic-Version": "2023-06-01"})
+				if a.Status != http.StatusOK {
+					t.Errorf("%s at %s, streamed %t: status %d: %s", route, path, stream, a.Status, a.Body)
+				}
+				if r := last(t, e, model); !strings.Contains(string(r.Body), `{"type":"base64","media_type":"image/png","data":"`+png+`"}`) || len(r.Problems) > 0 {
+					t.Errorf("%s at %s, streamed %t: problems %q: %s", route, path, stream, r.Problems, r.Body)
+				}
+			}
+		}
+	}
+	if n := host.times("/image.pdf"); n != asked {
+		t.Errorf("the file was asked for %d times, by %d requests", n, asked)
+	}
+	a := e.Call(0, "/v1/messages", fmt.Sprintf(`{"model":"aws","max_tokens":9,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":%q}}]}]}`, host.URL+"/page.pdf"), map[string]string{"Anthropic-Version": "2023-06-01"})
+	if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), "messages[0].content[0].source.url") {
+		t.Errorf("status %d: %s", a.Status, a.Body)
+	}
+}
+
 // A file that cannot be had is a 400 that names the field and why, and no provider is
 // asked about another in its place.
 func TestFilesThatCannotBeFetched(t *testing.T) {

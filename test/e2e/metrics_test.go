@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,20 +11,6 @@ import (
 	"github.com/spillway-gateway/spillway/test/env"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
-
-func scrape(t *testing.T, address string) (status int, text string) {
-	t.Helper()
-	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
-}
 
 // What Prometheus is told of two nodes and a control plane: what happened, by names that
 // keep to its conventions, and nothing of whose it was. Callers are told nothing.
@@ -64,11 +49,11 @@ func TestMetrics(t *testing.T) {
 		"go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		within(t, 5*time.Second, want, func() bool {
-			_, text := scrape(t, e.Info.MetricsURL)
+			_, text := env.Scrape(t, e.Info.MetricsURL)
 			return strings.Contains(text, "\n"+want)
 		})
 	}
-	status, text := scrape(t, e.Info.MetricsURL)
+	status, text := env.Scrape(t, e.Info.MetricsURL)
 	for _, secret := range []string{e.Info.OrganizationID, e.APIKey, first, second, `"told"`} {
 		if strings.Contains(text, secret) {
 			t.Errorf("status %d: %s is told: %s", status, secret, text)
@@ -80,7 +65,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, u := range e.Info.GatewayURLs {
 		for _, path := range []string{"/metrics", "/api/llm-gateway/metrics"} {
-			if status, body := scrape(t, u+path); status != http.StatusNotFound {
+			if status, body := env.Scrape(t, u+path); status != http.StatusNotFound {
 				t.Errorf("%s%s: callers get status %d: %s", u, path, status, body)
 			}
 		}

@@ -1,11 +1,16 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +24,7 @@ import (
 	openaioption "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
+	"github.com/spillway-gateway/spillway/dataplane/llm"
 	"github.com/spillway-gateway/spillway/test/env"
 	"github.com/spillway-gateway/spillway/test/provider"
 )
@@ -112,6 +118,7 @@ type sdkStory struct {
 	targets []provider.Behavior // in order; without any there is no such route
 	across  []int               // the targets that are of the other vendor, from 1
 	key     string              // instead of a good one
+	waits   bool                // keep-alives come before everything
 	served  int                 // the target that answered or began to, from 1; 0 for none
 	asked   int                 // how many targets were asked, once each
 	fails   *sdkRefusal
@@ -136,6 +143,7 @@ var sdkStories = []sdkStory{
 		// What comes before content is held back, so this is still no broken stream.
 		name: "FailoverBeforeContent", kinds: []callKind{askStream}, targets: []provider.Behavior{{CutAfter: 1}, {}}, served: 2, asked: 2,
 	},
+	{name: "KeptWaiting", kinds: []callKind{askStream}, targets: []provider.Behavior{{}}, waits: true, served: 1, asked: 1},
 	{name: "Translated", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{}}, across: []int{1}, served: 1, asked: 1},
 	{name: "FailoverAcross", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{Status: 503}, {}}, across: []int{2}, served: 2, asked: 2},
 	{name: "FailoverBack", kinds: []callKind{askWhole, askStream}, targets: []provider.Behavior{{Status: 503}, {}}, across: []int{1}, served: 2, asked: 2},
@@ -201,12 +209,16 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 		call  sdkCall
 	}
 	var all []telling
+	waiting := keptWaiting(t, e.Info.GatewayURLs[0])
 	for _, k := range sdks {
 		for _, s := range sdkStories {
 			for _, kind := range s.kinds {
 				c := sdkCall{kind, e.Info.GatewayURLs[0], e.APIKey, strings.ToLower(fmt.Sprintf("%s-%s-%s", k.name, s.name, kind))}
 				if s.key != "" {
 					c.Key = s.key
+				}
+				if s.waits {
+					c.BaseURL = waiting
 				}
 				addRoute(e, c.Model, k.family, s.targets, s.across...)
 				all = append(all, telling{k, s, c})
@@ -227,6 +239,32 @@ func tellStories(t *testing.T, e *env.Env, sdks ...sdk) {
 			x.story.checkUpstream(t, x.call, e.Provider.Calls())
 		})
 	}
+}
+
+// keptWaiting is the gateway to a caller for whom there is nothing but keep-alives for a
+// while: they come before the first event.
+func keptWaiting(t *testing.T, gateway string) string {
+	t.Helper()
+	to, err := url.Parse(gateway)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		dialect := llm.Chat
+		if strings.HasSuffix(r.Request.URL.Path, "/messages") {
+			dialect = llm.Messages
+		}
+		beats := bytes.NewReader(bytes.Repeat(dialect.KeepAlive(), 3))
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(beats, r.Body), r.Body}
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // addRoute makes a route over as many providers as it has targets, some of them, by their

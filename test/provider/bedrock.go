@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"hash/crc32"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -181,12 +182,21 @@ func (d bedrockClaude) parse(body []byte) (call, *fault) {
 	return c, f
 }
 
+// Images and documents come as bytes on AWS and on Google's cloud.
+// https://platform.claude.com/docs/en/build-with-claude/vision
+var filesAtURLs = regexp.MustCompile(`"source":\s*\{[^{}]*"type":\s*"url"`)
+
+const urlSources = "messages.0.content.1.image.source.base64.data: URL sources are not supported"
+
 // bedrockExtra is what AWS refuses deep inside a body.
 func bedrockExtra(body []byte, betas []string) string {
 	for _, extra := range []string{`"scope"`, `"caller"`, `"eager_input_streaming"`} {
 		if bytes.Contains(body, []byte(extra)) {
 			return extra + ": Extra inputs are not permitted"
 		}
+	}
+	if filesAtURLs.Match(body) {
+		return urlSources
 	}
 	if !slices.Contains(betas, "tool-search-tool-2025-10-19") && (bytes.Contains(body, []byte(`"defer_loading"`)) || bytes.Contains(body, []byte(`"tool_reference"`))) {
 		return "tools.0.custom.defer_loading: Extra inputs are not permitted"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 )
 
 // chat is the OpenAI chat completions dialect.
-type chat struct{}
+type chat struct {
+	anyIDs bool // ids of calls may be as long as they like
+}
 
 const fingerprint = "fp_50cad350e4"
 
@@ -31,15 +34,15 @@ func (d chat) authorize(h http.Header, known func(string) bool) *fault {
 	return nil
 }
 
-func (chat) parse(body []byte) (call, *fault) {
+func (d chat) parse(body []byte) (call, *fault) {
 	var in struct {
 		Model    string `json:"model"`
 		Stream   bool   `json:"stream"`
 		Messages []struct {
-			Role       string            `json:"role"`
-			Content    text              `json:"content"`
-			ToolCalls  []json.RawMessage `json:"tool_calls"`
-			ToolCallID string            `json:"tool_call_id"`
+			Role       string     `json:"role"`
+			Content    text       `json:"content"`
+			ToolCalls  []chatCall `json:"tool_calls"`
+			ToolCallID string     `json:"tool_call_id"`
 		} `json:"messages"`
 		StreamOptions *struct {
 			IncludeUsage bool `json:"include_usage"`
@@ -71,8 +74,18 @@ func (chat) parse(body []byte) (call, *fault) {
 	c := call{model: in.Model, stream: in.Stream, promptTokens: estimateTokens(body)}
 	c.includeUsage = in.StreamOptions != nil && in.StreamOptions.IncludeUsage
 	c.maxTokens = cmp.Or(in.MaxCompletionTokens, in.MaxTokens)
-	asked := false // whether an assistant message with tool calls is being answered
+	asked := false               // whether an assistant message with tool calls is being answered
+	waiting := map[string]bool{} // its calls that have no answer yet
 	for i, m := range in.Messages {
+		if m.Role != "tool" && len(waiting) > 0 {
+			return refuse(fmt.Sprintf("messages.[%d].role", i), "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(slices.Sorted(maps.Keys(waiting)), ", "))
+		}
+		for n, call := range m.ToolCalls {
+			if waiting[call.ID] = true; len(call.ID) > maxChatID && !d.anyIDs {
+				return refuse(fmt.Sprintf("messages[%d].tool_calls[%d].id", i, n), "Invalid 'messages[%d].tool_calls[%d].id': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", i, n, maxChatID, len(call.ID))
+			}
+		}
+		delete(waiting, m.ToolCallID)
 		switch m.Role {
 		case "user":
 			c.userText = string(m.Content)
@@ -87,6 +100,15 @@ func (chat) parse(body []byte) (call, *fault) {
 		asked = len(m.ToolCalls) > 0 || (asked && m.Role == "tool")
 	}
 	return c, nil
+}
+
+// How long the id of a call may be in chat and in responses, as the errors say that come for
+// longer ones.
+const maxChatID, maxCallID = 40, 64
+
+// chatCall is what is looked at in a call of the conversation.
+type chatCall struct {
+	ID string `json:"id"`
 }
 
 // thinksInResponses: from gpt-5.4 on OpenAI's models, which think unless they are told not

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ type vendor struct {
 	turns    bool     // after instructions the user and the assistant take turns
 	noSchema bool     // response_format is text or json_object
 	strict   []string // fields of a message that it does not know, and refuses
+	exactIDs bool     // a call's id is nine letters and digits
 	missed   bool     // while it thinks it wants what it thought back with every call
 	invalid  int      // the status of a body that it refuses; 0 is 400
 
@@ -64,7 +66,7 @@ var vendors = map[string]vendor{
 		"402": {typ: "credit_limit", message: "Credit limit exceeded, please add credits to continue."},
 		"403": {typ: "invalid_request_error", message: "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 4000 `inputs` tokens and 2000 `max_new_tokens`"},
 	}},
-	"mistral": {path: "/v1", embeds: true, takes: append([]string{"random_seed", "safe_prompt", "prediction", "prompt_mode", "metadata"}, onChat...), ordered: true, strict: thoughts, invalid: 422, shape: mistralError, usage: true, faults: map[string]fault{
+	"mistral": {path: "/v1", embeds: true, takes: append([]string{"random_seed", "safe_prompt", "prediction", "prompt_mode", "metadata"}, onChat...), ordered: true, exactIDs: true, strict: thoughts, invalid: 422, shape: mistralError, usage: true, faults: map[string]fault{
 		"400":             {typ: "invalid_request_message_order", code: "3230", message: "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"},
 		"401":             {typ: "unauthorized", message: "Unauthorized"},
 		"422":             {param: "messages", message: "Field required"},
@@ -292,7 +294,7 @@ func (d family) call(x *exchange) (name string, refusal *fault, good func() erro
 type vendorMessage struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
-	Calls   json.RawMessage `json:"tool_calls"`
+	Calls   []chatCall      `json:"tool_calls"`
 	Thought json.RawMessage `json:"reasoning_content"`
 }
 
@@ -336,6 +338,10 @@ func (d family) objection(body []byte) (param, why string) {
 			return "messages", "invalid type: sequence, expected a string"
 		case (d.ordered || d.turns) && m.Role == "system" && before != "system":
 			return "messages", "Unexpected role 'system' after role '" + before + "'"
+		case d.ordered && m.Role == "user" && before == "tool":
+			return "messages", "Unexpected role 'user' after role 'tool'"
+		case d.exactIDs && slices.ContainsFunc(m.Calls, func(c chatCall) bool { return !exactID.MatchString(c.ID) }):
+			return "messages", "Tool call id must be a-z, A-Z, 0-9, with a length of 9."
 		case d.turns && m.Role == before && before != "system":
 			return "messages", "user or tool message(s) should alternate with assistant message(s)"
 		}
@@ -343,6 +349,8 @@ func (d family) objection(body []byte) (param, why string) {
 	}
 	return "", ""
 }
+
+var exactID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
 // strayed answers at addresses under a family's that no vendor has.
 func strayed(x *exchange) (name string, refusal *fault, good func() error) {
@@ -356,7 +364,7 @@ func strayed(x *exchange) (name string, refusal *fault, good func() error) {
 func (s *Server) familyRoutes(mux *http.ServeMux) {
 	for name, v := range vendors {
 		at := "POST /family/" + name + v.path
-		chats := family{chat{}, v}
+		chats := family{chat{anyIDs: name != "openrouter"}, v} // which passes the ids on to OpenAI
 		mux.HandleFunc(at+"/chat/completions", s.handle(always(chats), chats.call))
 		mux.HandleFunc("GET /family/"+name+v.path+"/models", s.auxiliary(modelList, always(chats), s.listModels))
 		if v.embeds {

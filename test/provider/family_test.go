@@ -19,6 +19,8 @@ const (
 	listed   = `{"model":%q,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`
 	thought  = `{"model":%q,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"a","reasoning_content":"Hm."},{"role":"user","content":"b"}]}`
 	called   = `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"x"}]`
+	shortIDs = `{"model":%q,` + called + `}`
+	unheard  = `{"model":%q,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[{"id":"abcdefGH9","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefGH9","content":"x"},{"role":"user","content":"So?"}]}`
 	lateRule = `{"model":%q,"messages":[{"role":"user","content":"hi"},{"role":"system","content":"Be brief."}]}`
 	usageOpt = `{"model":%q,"stream":true,"stream_options":{"include_usage":true},` + hello + `}`
 )
@@ -33,8 +35,9 @@ var doubles = map[string]struct {
 	"groq": {refuses: []wrong{{`{"model":%q,"logprobs":true,` + hello + `}`, 400, `{"error":{"message":"Extra inputs are not permitted"`}, {thought, 400, "property 'reasoning_content' is unsupported"}},
 		takes: []string{listed, usageOpt, lateRule}, busy: `{"error":{"message":"The server is currently overloaded`, instead: `data: {"error":{"message":"The server`},
 	"together": {takes: []string{listed, usageOpt, lateRule, thought}, busy: `{"error":{"message":"The server is currently overloaded`, instead: `data: {"error":{"message":"The server`},
-	"mistral": {refuses: []wrong{{usageOpt, 422, `"msg":"Extra inputs are not permitted"`}, {lateRule, 422, "Unexpected role 'system' after role 'user'"}, {thought, 422, "'reasoning_content' is unsupported"}},
-		takes: []string{listed}, busy: `{"object":"error","message":"Service tier capacity exceeded for this model.","type":"service_unavailable","param":null,"code":"1700"}`, instead: `data: {"object":"error","message":"Service tier`},
+	"mistral": {refuses: []wrong{{usageOpt, 422, `"msg":"Extra inputs are not permitted"`}, {lateRule, 422, "Unexpected role 'system' after role 'user'"}, {thought, 422, "'reasoning_content' is unsupported"},
+		{shortIDs, 422, "with a length of 9"}, {unheard, 422, "Unexpected role 'user' after role 'tool'"}},
+		takes: []string{listed, strings.TrimSuffix(unheard, `,{"role":"user","content":"So?"}]}`) + "]}"}, busy: `{"object":"error","message":"Service tier capacity exceeded for this model.","type":"service_unavailable","param":null,"code":"1700"}`, instead: `data: {"object":"error","message":"Service tier`},
 	"xai": {takes: []string{listed, usageOpt, lateRule, thought}, busy: `{"code":"The service is currently unavailable","error":"The model is at capacity."}`, instead: `data: {"code":"The service`},
 	"fireworks": {refuses: []wrong{{`{"model":%q,"metadata":{},` + hello + `}`, 400, `"message":"Extra inputs are not permitted"`}},
 		takes: []string{listed, usageOpt, lateRule, thought}, busy: `{"error":{"object":"error","type":"internal","code":"UNAVAILABLE","message":"Service temporarily overloaded"}}`, instead: `data: {"error":{"object":"error","type":"internal"`},

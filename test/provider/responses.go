@@ -111,6 +111,9 @@ func (responses) parse(body []byte) (call, *fault) {
 				return refuse(fmt.Sprintf("input[%d]", i), "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.")
 			}
 		case "function_call", "custom_tool_call":
+			if len(item.CallID) > maxCallID {
+				return refuse("input", "Invalid 'input.call_id': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", maxCallID, len(item.CallID))
+			}
 			calls = append(calls, item.CallID)
 		case "function_call_output", "custom_tool_call_output":
 			if in.Previous == "" && !slices.Contains(calls, item.CallID) {

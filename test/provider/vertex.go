@@ -175,6 +175,9 @@ func vertexRefuses(x *exchange, fields map[string]json.RawMessage, counting bool
 			return refuse(name + ": Extra inputs are not permitted")
 		}
 	}
+	if filesAtURLs.Match(fields["messages"]) {
+		return refuse(urlSources)
+	}
 	_, edits := fields["context_management"]
 	if edits && !strings.Contains(x.r.Header.Get("Anthropic-Beta"), "context-management-2025-06-27") {
 		return refuse("context_management: Extra inputs are not permitted")

@@ -3,16 +3,9 @@
 # Does nothing when they are there.
 set -eu
 cd "$(dirname "$0")"
-stamp=node_modules/.installed-lock
-if cmp -s package-lock.json "$stamp"; then
-	exit 0
-fi
-if ! command -v npm >/dev/null 2>&1; then
-	echo "npm is not installed: Claude Code, Codex and opencode need Node.js 20 or later with npm (https://nodejs.org)" >&2
-	exit 1
-fi
-# Claude Code declares Node.js 22 for a wrapper that is not used here.
-npm ci --ignore-scripts --no-audit --no-fund --engine-strict=false --loglevel=error >&2
+needs="Claude Code, Codex and opencode need Node.js 20"
+flags=--engine-strict=false # Claude Code declares Node.js 22 for a wrapper that is not used here
+. ../../../dev/npm.sh
 # The one script that is needed puts the program of this platform in its place.
 node node_modules/@anthropic-ai/claude-code/install.cjs >&2
 # opencode is a program for each platform, of which the lock has the one that most machines
