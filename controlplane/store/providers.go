@@ -84,7 +84,7 @@ func (s Providers) Create(ctx context.Context, by tenant.Principal, in tenant.Pr
 		if err := s.db.changeCredential(ctx, c, id, cfg.Host(), credential); err != nil {
 			return err
 		}
-		if err := insertModels(ctx, c, id, in.Models); err != nil {
+		if err := insertModels(ctx, c, id, in.Models, in.ChangeNote); err != nil {
 			return err
 		}
 		c.changed(id, in.ChangeNote)
@@ -109,7 +109,7 @@ func insertProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.Provi
 
 // insertModels enables models on a new provider. A model that is named twice is
 // enabled once.
-func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []string) error {
+func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []string, note *string) error {
 	done := make(map[string]bool, len(models))
 	for _, model := range models {
 		if done[model] {
@@ -120,7 +120,7 @@ func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []s
 		if err != nil {
 			return tenant.InModels(err)
 		}
-		if err := insertMapping(ctx, c, newID(), provider, m, nil); err != nil {
+		if err := insertMapping(ctx, c, newID(), provider, m, note); err != nil {
 			return tenant.InModels(err)
 		}
 	}

@@ -99,11 +99,7 @@ func (s step) at(err error) *Pos {
 
 // send creates a resource, or changes the one that r is, and returns it as it is then.
 func (p *planner) send(ctx context.Context, k *kind, r *row, body object) (object, error) {
-	note := p.opt.Note
-	if k.single { // what is there once has no notes
-		note = ""
-	}
-	raw, err := encode(body, note)
+	raw, err := encode(body, p.opt.Note)
 	if err != nil {
 		return nil, err
 	}

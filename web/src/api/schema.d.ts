@@ -1841,6 +1841,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ApiKey: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -1878,6 +1880,22 @@ export interface components {
              */
             key_prefix: string;
             kind: components["schemas"]["KeyKind"];
+            /** @description The `change_note` of the last change; null where that had none. */
+            last_change_note: string | null;
+            /**
+             * Format: date-time
+             * @description Null until the first change after creation; its use is none.
+             */
+            last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
+            last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
+            last_modified_by_name: string | null;
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
+            last_modified_by_user_id: string | null;
             /**
              * Format: date-time
              * @description When it was last used; null: never, or nobody noted it.
@@ -2127,6 +2145,8 @@ export interface components {
             action_on_exhaust: components["schemas"]["BudgetAction"];
             /** @description Percentages of a limit, each reported once in a period. */
             alert_thresholds: number[];
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             cost_limit: components["schemas"]["Money"] | null;
             /**
              * Format: date-time
@@ -2896,13 +2916,32 @@ export interface components {
             project: string;
         };
         GovernanceConfig: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             default_model_access: components["schemas"]["DefaultModelAccess"];
+            /** @description The `change_note` of the last change; null where that had none. */
+            last_change_note: string | null;
+            /**
+             * Format: date-time
+             * @description Null until it is set.
+             */
+            last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
+            last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
+            last_modified_by_name: string | null;
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
+            last_modified_by_user_id: string | null;
             /** @description Whether a model mapping can be enabled only with a price, the shipped one too, or on a provider that is not metered. What is enabled already stays so. */
             require_pricing_for_mappings: boolean;
             /** @description Whether callers may call routing policies only. It is stored only so far. */
             require_routing_policy: boolean;
         };
         GovernanceConfigUpdate: {
+            change_note?: components["schemas"]["ChangeNote"];
             /** @description Unchanged where it is absent; `allow` until it is set. */
             default_model_access?: components["schemas"]["DefaultModelAccess"];
             /** @description Default false, until it is set. */
@@ -3062,6 +3101,8 @@ export interface components {
          */
         MappingSource: "catalog" | "custom";
         ModelAccessPolicy: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -3219,6 +3260,8 @@ export interface components {
             budget_status: {
                 [key: string]: unknown;
             } | null;
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /** @description So many failures within the window cool the target down; 0: none do. */
             cooldown_failure_threshold: number;
             /** @description Seconds of the first cooldown; each next one is twice as long. */
@@ -3418,6 +3461,7 @@ export interface components {
             priority: number;
         };
         ModelMappingReorder: {
+            change_note?: components["schemas"]["ChangeNote"];
             /** @description The mappings and the priority of each. */
             entries: components["schemas"]["ModelMappingPriority"][];
         };
@@ -3652,6 +3696,8 @@ export interface components {
          */
         ModelProvider: "openai" | "anthropic" | "azure_openai" | "google_ai" | "bedrock" | "vertex" | "groq" | "together" | "mistral" | "cohere" | "xai" | "fireworks" | "perplexity" | "openrouter" | "deepseek" | "custom";
         ModelRouteGroup: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -4161,6 +4207,8 @@ export interface components {
         };
         /** @description How much may be asked in a minute. */
         RateLimit: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -4614,6 +4662,8 @@ export interface components {
             upstream_model: string;
         };
         RoutingPolicy: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /** @description Token counts between the slots. */
             context_breakpoints: number[];
             /**
@@ -4759,6 +4809,8 @@ export interface components {
          */
         RoutingPosture: "savings" | "balanced" | "quality";
         RoutingRule: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /** @description Of all the policy's rules. Not in listings, which have them beside the rules. */
             conflicts?: components["schemas"]["RoutingRuleConflict"][];
             /**
