@@ -939,7 +939,8 @@ type ClientInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -954,7 +955,8 @@ type ClientInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3352,7 +3354,8 @@ func (c *Client) GetProvider(ctx context.Context, id Id, reqEditors ...RequestEd
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3377,7 +3380,8 @@ func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, params *Upda
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11722,7 +11726,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11737,7 +11742,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25542,7 +25548,8 @@ func (c *ClientWithResponses) GetProviderWithResponse(ctx context.Context, id Id
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25563,7 +25570,8 @@ func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Con
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

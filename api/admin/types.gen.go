@@ -3511,6 +3511,30 @@ type ModelSyncMode string
 // Example: 25000
 type Money = json.Number
 
+// Moved What has the new name now.
+type Moved struct {
+	// Budgets Those whose `target_model_alias` it was.
+	Budgets []Named `json:"budgets"`
+
+	// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. Of a provider 0.
+	KeptEnablements int `json:"kept_enablements"`
+
+	// ModelAccessPolicies Policies that name it by its new name now.
+	ModelAccessPolicies []Named `json:"model_access_policies"`
+
+	// ModelRouteGroups Groups that have it by its new name now.
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// RateLimits Those whose `target_model_alias` it was.
+	RateLimits []Named `json:"rate_limits"`
+
+	// RoutingPolicies Those with a slot or a determiner of the name.
+	RoutingPolicies []Named `json:"routing_policies"`
+
+	// Targets How many targets the route has; of a provider, how many models are enabled on it.
+	Targets int `json:"targets"`
+}
+
 // Named defines model for Named.
 type Named struct {
 	// Id The id, which never changes.
@@ -3766,6 +3790,9 @@ type Provider struct {
 	// ModelSyncMode How the model mappings follow the provider's own list of models: not at all, new ones are added, or new ones are
 	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 	ModelSyncMode ModelSyncMode `json:"model_sync_mode"`
+
+	// Moved Only in the answer of an update that changed how callers address the provider's models, `<provider>/<model>`.
+	Moved *Moved `json:"moved,omitempty"`
 
 	// Name Its name, for people.
 	//
@@ -4383,28 +4410,7 @@ type RouteRename struct {
 // RouteRenamed defines model for RouteRenamed.
 type RouteRenamed struct {
 	// Moved What has the new name now.
-	Moved struct {
-		// Budgets Those whose `target_model_alias` it was.
-		Budgets []Named `json:"budgets"`
-
-		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
-		KeptEnablements int `json:"kept_enablements"`
-
-		// ModelAccessPolicies Policies that name it by its new name now.
-		ModelAccessPolicies []Named `json:"model_access_policies"`
-
-		// ModelRouteGroups Groups that have it by its new name now.
-		ModelRouteGroups []Named `json:"model_route_groups"`
-
-		// RateLimits Those whose `target_model_alias` it was.
-		RateLimits []Named `json:"rate_limits"`
-
-		// RoutingPolicies Those with a slot or a determiner of the name.
-		RoutingPolicies []Named `json:"routing_policies"`
-
-		// Targets Whom or what it is about, in order.
-		Targets int `json:"targets"`
-	} `json:"moved"`
+	Moved Moved `json:"moved"`
 
 	// Route A name that callers use, and the targets that may serve it.
 	Route Route `json:"route"`

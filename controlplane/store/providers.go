@@ -128,8 +128,9 @@ func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []s
 }
 
 // Update changes a provider. What was found out about its connection is forgotten
-// when the change can make it untrue.
-func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.ProviderPatch) (p tenant.Provider, err error) {
+// when the change can make it untrue. It returns what another name was carried into; nil
+// where callers address its models as before.
+func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.ProviderPatch) (p tenant.Provider, moved *tenant.RouteChange, err error) {
 	err = s.db.write(ctx, by, tenant.UpdateProvider, func(c *change) error {
 		before, err := getProvider(ctx, c, id)
 		if err != nil {
@@ -160,14 +161,14 @@ func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err := s.db.changeCredential(ctx, c, id, next.Host(), credential); err != nil {
 			return err
 		}
-		if err := carryAddress(ctx, c, before.ProviderConfig, next, patch.ChangeNote); err != nil {
+		if moved, err = carryAddress(ctx, c, id, before.ProviderConfig, next, patch.ChangeNote); err != nil {
 			return err
 		}
 		c.changed(id, patch.ChangeNote)
 		p, err = getProvider(ctx, c, id)
 		return err
 	})
-	return p, err
+	return p, moved, err
 }
 
 // refuseModels refuses a change for which no node could ask for a model that the provider

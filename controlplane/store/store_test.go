@@ -121,7 +121,7 @@ func TestPermissionComesFirst(t *testing.T) {
 			return err
 		},
 		"Providers.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Providers().Update(ctx, p, id, tenant.ProviderPatch{})
+			_, _, err := db.Store.Providers().Update(ctx, p, id, tenant.ProviderPatch{})
 			return err
 		},
 		"Providers.Delete":   func(p tenant.Principal) error { return db.Store.Providers().Delete(ctx, p, id) },

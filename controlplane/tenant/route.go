@@ -43,7 +43,8 @@ type RouteTarget struct {
 	MappingPatch
 }
 
-// RouteChange is what a route's new name, or its end, did beside the route.
+// RouteChange is what a route's new name, or its end, did beside the route. A provider's new
+// name does the same to what calls its models "<provider>/<model>"; they are its targets then.
 type RouteChange struct {
 	Targets int // mappings of the route
 	// Kept are those of them that enable a model: they stay, without the route's name.

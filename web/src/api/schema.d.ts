@@ -1108,7 +1108,8 @@ export interface paths {
          *
          *     Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
          *     access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-         *     The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+         *     The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+         *     refused with 409.
          */
         put: operations["updateProvider"];
         post?: never;
@@ -3790,6 +3791,23 @@ export interface components {
          * @example 25000
          */
         Money: number;
+        /** @description What has the new name now. */
+        Moved: {
+            /** @description Those whose `target_model_alias` it was. */
+            budgets: components["schemas"]["Named"][];
+            /** @description Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. Of a provider 0. */
+            kept_enablements: number;
+            /** @description Policies that name it by its new name now. */
+            model_access_policies: components["schemas"]["Named"][];
+            /** @description Groups that have it by its new name now. */
+            model_route_groups: components["schemas"]["Named"][];
+            /** @description Those whose `target_model_alias` it was. */
+            rate_limits: components["schemas"]["Named"][];
+            /** @description Those with a slot or a determiner of the name. */
+            routing_policies: components["schemas"]["Named"][];
+            /** @description How many targets the route has; of a provider, how many models are enabled on it. */
+            targets: number;
+        };
         Named: {
             /**
              * Format: uuid
@@ -4033,6 +4051,8 @@ export interface components {
             last_modified_by_user_id: string | null;
             model_provider: components["schemas"]["ModelProvider"];
             model_sync_mode: components["schemas"]["ModelSyncMode"];
+            /** @description Only in the answer of an update that changed how callers address the provider's models, `<provider>/<model>`. */
+            moved?: components["schemas"]["Moved"];
             /**
              * @description Its name, for people.
              * @example OpenAI EU
@@ -4578,23 +4598,7 @@ export interface components {
             model_alias: string;
         };
         RouteRenamed: {
-            /** @description What has the new name now. */
-            moved: {
-                /** @description Those whose `target_model_alias` it was. */
-                budgets: components["schemas"]["Named"][];
-                /** @description Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. */
-                kept_enablements: number;
-                /** @description Policies that name it by its new name now. */
-                model_access_policies: components["schemas"]["Named"][];
-                /** @description Groups that have it by its new name now. */
-                model_route_groups: components["schemas"]["Named"][];
-                /** @description Those whose `target_model_alias` it was. */
-                rate_limits: components["schemas"]["Named"][];
-                /** @description Those with a slot or a determiner of the name. */
-                routing_policies: components["schemas"]["Named"][];
-                /** @description Whom or what it is about, in order. */
-                targets: number;
-            };
+            moved: components["schemas"]["Moved"];
             route: components["schemas"]["Route"];
         };
         RouteTarget: {
@@ -5623,6 +5627,7 @@ export type ModelRouteGroupMembers = components['schemas']['ModelRouteGroupMembe
 export type ModelRouteGroupUpdate = components['schemas']['ModelRouteGroupUpdate'];
 export type ModelSyncMode = components['schemas']['ModelSyncMode'];
 export type Money = components['schemas']['Money'];
+export type Moved = components['schemas']['Moved'];
 export type Named = components['schemas']['Named'];
 export type Node = components['schemas']['Node'];
 export type NodeActivity = components['schemas']['NodeActivity'];
