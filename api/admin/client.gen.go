@@ -511,7 +511,7 @@ type ClientInterface interface {
 	// Who is not in it is answered 404.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-	RemoveGroupMember(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RemoveGroupMember(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRouteHealth See which targets cool down
 	//
@@ -2396,8 +2396,8 @@ func (c *Client) AddGroupMembers(ctx context.Context, id Id, params *AddGroupMem
 // Who is not in it is answered 404.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-func (c *Client) RemoveGroupMember(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveGroupMemberRequest(c.Server, id, userId)
+func (c *Client) RemoveGroupMember(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveGroupMemberRequest(c.Server, id, userId, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6255,7 +6255,7 @@ func NewAddGroupMembersRequestWithBody(server string, id Id, params *AddGroupMem
 }
 
 // NewRemoveGroupMemberRequest constructs an http.Request for the RemoveGroupMember method
-func NewRemoveGroupMemberRequest(server string, id Id, userId UserId) (*http.Request, error) {
+func NewRemoveGroupMemberRequest(server string, id Id, userId UserId, params *RemoveGroupMemberParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -6290,6 +6290,21 @@ func NewRemoveGroupMemberRequest(server string, id Id, userId UserId) (*http.Req
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -11250,7 +11265,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-	RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error)
+	RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error)
 
 	// ListRouteHealthWithResponse See which targets cool down
 	//
@@ -15571,6 +15586,8 @@ type RemoveGroupMemberResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -15600,6 +15617,11 @@ func (r RemoveGroupMemberResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r RemoveGroupMemberResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RemoveGroupMemberResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -24754,8 +24776,8 @@ func (c *ClientWithResponses) AddGroupMembersWithResponse(ctx context.Context, i
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-func (c *ClientWithResponses) RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error) {
-	rsp, err := c.RemoveGroupMember(ctx, id, userId, reqEditors...)
+func (c *ClientWithResponses) RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error) {
+	rsp, err := c.RemoveGroupMember(ctx, id, userId, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29784,6 +29806,13 @@ func ParseRemoveGroupMemberResponse(rsp *http.Response) (*RemoveGroupMemberRespo
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal

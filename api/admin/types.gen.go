@@ -5294,6 +5294,13 @@ type AddGroupMembersParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// RemoveGroupMemberParams defines parameters for RemoveGroupMember.
+type RemoveGroupMemberParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ResetRouteHealthParams defines parameters for ResetRouteHealth.
 type ResetRouteHealthParams struct {
 	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the

@@ -6893,7 +6893,14 @@ export interface operations {
     removeGroupMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description The id of the resource.
@@ -6915,6 +6922,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
             500: components["responses"]["Internal"];
         };
     };
