@@ -3791,7 +3791,7 @@ type Provider struct {
 	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 	ModelSyncMode ModelSyncMode `json:"model_sync_mode"`
 
-	// Moved Only in the answer of an update that changed how callers address the provider's models, `<provider>/<model>`.
+	// Moved What another name was carried into; only in the answer of the update that did, and only where that is something.
 	Moved *Moved `json:"moved,omitempty"`
 
 	// Name Its name, for people.

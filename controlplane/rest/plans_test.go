@@ -245,9 +245,7 @@ func (a *api) drifts(t *testing.T, d declared) {
 // unnoted is what a call answers without what every write changes.
 func (a *api) unnoted(t *testing.T, method, path string, body any) fields {
 	t.Helper()
-	out := stable(a.call(t, method, path, body).want(t, 200).object(t))
-	delete(out, "moved") // of a renamed provider's answer alone
-	return out
+	return stable(a.call(t, method, path, body).want(t, 200).object(t))
 }
 
 // TestAdoption: an enablement that a provider's creation made is taken over by whoever

@@ -70,7 +70,7 @@ func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderReque
 		return nil, err
 	}
 	out := showProvider(p)
-	if moved != nil {
+	if moved != nil && !moved.Nothing() { // else the answer is what a read shows
 		out.Moved = new(showMoved(*moved))
 	}
 	return admin.UpdateProvider200JSONResponse{Body: out, Headers: admin.UpdateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil

@@ -57,6 +57,11 @@ type RouteChange struct {
 	RoutingPolicies []Named
 }
 
+// Nothing reports whether nothing else named what was renamed.
+func (c RouteChange) Nothing() bool {
+	return len(c.Groups)+len(c.Policies)+len(c.RateLimits)+len(c.Budgets)+len(c.RoutingPolicies) == 0
+}
+
 // Mappings are the targets as mappings, or why one cannot be.
 func (c RouteCreate) Mappings() ([]MappingPatch, error) {
 	if len(c.Targets) == 0 {

@@ -4051,7 +4051,7 @@ export interface components {
             last_modified_by_user_id: string | null;
             model_provider: components["schemas"]["ModelProvider"];
             model_sync_mode: components["schemas"]["ModelSyncMode"];
-            /** @description Only in the answer of an update that changed how callers address the provider's models, `<provider>/<model>`. */
+            /** @description What another name was carried into; only in the answer of the update that did, and only where that is something. */
             moved?: components["schemas"]["Moved"];
             /**
              * @description Its name, for people.
