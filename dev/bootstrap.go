@@ -238,7 +238,7 @@ func moveDemo(ctx context.Context, db *store.DB, by tenant.Principal, demoURL st
 				continue
 			}
 			base, key := demoURL+d.path, tenant.NewSecret(demoAPIKey)
-			if _, err := db.Providers().Update(ctx, by, p.ID, tenant.ProviderPatch{BaseURL: &base, APIKey: &key}); err != nil {
+			if _, _, err := db.Providers().Update(ctx, by, p.ID, tenant.ProviderPatch{BaseURL: &base, APIKey: &key}); err != nil {
 				return fmt.Errorf("provider %s: %w", p.Name, err)
 			}
 		}

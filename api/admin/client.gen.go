@@ -511,7 +511,7 @@ type ClientInterface interface {
 	// Who is not in it is answered 404.
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-	RemoveGroupMember(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RemoveGroupMember(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRouteHealth See which targets cool down
 	//
@@ -939,7 +939,8 @@ type ClientInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -954,7 +955,8 @@ type ClientInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2414,8 +2416,8 @@ func (c *Client) AddGroupMembers(ctx context.Context, id Id, params *AddGroupMem
 // Who is not in it is answered 404.
 //
 // Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-func (c *Client) RemoveGroupMember(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveGroupMemberRequest(c.Server, id, userId)
+func (c *Client) RemoveGroupMember(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveGroupMemberRequest(c.Server, id, userId, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3372,7 +3374,8 @@ func (c *Client) GetProvider(ctx context.Context, id Id, reqEditors ...RequestEd
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3397,7 +3400,8 @@ func (c *Client) UpdateProviderWithBody(ctx context.Context, id Id, params *Upda
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6311,7 +6315,7 @@ func NewAddGroupMembersRequestWithBody(server string, id Id, params *AddGroupMem
 }
 
 // NewRemoveGroupMemberRequest constructs an http.Request for the RemoveGroupMember method
-func NewRemoveGroupMemberRequest(server string, id Id, userId UserId) (*http.Request, error) {
+func NewRemoveGroupMemberRequest(server string, id Id, userId UserId, params *RemoveGroupMemberParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -6346,6 +6350,21 @@ func NewRemoveGroupMemberRequest(server string, id Id, userId UserId) (*http.Req
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -11391,7 +11410,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-	RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error)
+	RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error)
 
 	// ListRouteHealthWithResponse See which targets cool down
 	//
@@ -11867,7 +11886,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11882,7 +11902,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 	// access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-	// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+	// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+	// refused with 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15730,6 +15751,8 @@ type RemoveGroupMemberResponse struct {
 	JSON403 *NotPermitted
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NotFound
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -15759,6 +15782,11 @@ func (r RemoveGroupMemberResponse) GetJSON403() *NotPermitted {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r RemoveGroupMemberResponse) GetJSON404() *NotFound {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RemoveGroupMemberResponse) GetJSON412() *Stale {
+	return r.JSON412
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -25039,8 +25067,8 @@ func (c *ClientWithResponses) AddGroupMembersWithResponse(ctx context.Context, i
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id} (the `RemoveGroupMember` operationId).
-func (c *ClientWithResponses) RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error) {
-	rsp, err := c.RemoveGroupMember(ctx, id, userId, reqEditors...)
+func (c *ClientWithResponses) RemoveGroupMemberWithResponse(ctx context.Context, id Id, userId UserId, params *RemoveGroupMemberParams, reqEditors ...RequestEditorFn) (*RemoveGroupMemberResponse, error) {
+	rsp, err := c.RemoveGroupMember(ctx, id, userId, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -25833,7 +25861,8 @@ func (c *ClientWithResponses) GetProviderWithResponse(ctx context.Context, id Id
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25854,7 +25883,8 @@ func (c *ClientWithResponses) UpdateProviderWithBodyWithResponse(ctx context.Con
 //
 // Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
 // access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-// The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+// The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+// refused with 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -30099,6 +30129,13 @@ func ParseRemoveGroupMemberResponse(rsp *http.Response) (*RemoveGroupMemberRespo
 			return nil, err
 		}
 		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Internal

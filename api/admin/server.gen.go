@@ -122,7 +122,7 @@ type ServerInterface interface {
 	AddGroupMembers(ctx echo.Context, id Id, params AddGroupMembersParams) error
 	// RemoveGroupMember Take a person out of a group
 	// (DELETE /api/llm-gateway/admin/groups/{id}/members/{user_id})
-	RemoveGroupMember(ctx echo.Context, id Id, userId UserId) error
+	RemoveGroupMember(ctx echo.Context, id Id, userId UserId, params RemoveGroupMemberParams) error
 	// ListRouteHealth See which targets cool down
 	// (GET /api/llm-gateway/admin/llm-gw/route-health)
 	ListRouteHealth(ctx echo.Context) error
@@ -1225,8 +1225,28 @@ func (w *ServerInterfaceWrapper) RemoveGroupMember(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter user_id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RemoveGroupMemberParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.RemoveGroupMember(ctx, id, userId)
+	err = w.Handler.RemoveGroupMember(ctx, id, userId, params)
 	return err
 }
 
@@ -7781,6 +7801,7 @@ func (response AddGroupMembers500JSONResponse) VisitAddGroupMembersResponse(w ht
 type RemoveGroupMemberRequestObject struct {
 	Id     Id     `json:"id"`
 	UserId UserId `json:"user_id"`
+	Params RemoveGroupMemberParams
 }
 
 type RemoveGroupMemberResponseObject interface {
@@ -7859,6 +7880,20 @@ func (response RemoveGroupMember404JSONResponse) VisitRemoveGroupMemberResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveGroupMember412JSONResponse struct{ StaleJSONResponse }
+
+func (response RemoveGroupMember412JSONResponse) VisitRemoveGroupMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -19949,11 +19984,12 @@ func (sh *strictHandler) AddGroupMembers(ctx echo.Context, id Id, params AddGrou
 }
 
 // RemoveGroupMember operation middleware
-func (sh *strictHandler) RemoveGroupMember(ctx echo.Context, id Id, userId UserId) error {
+func (sh *strictHandler) RemoveGroupMember(ctx echo.Context, id Id, userId UserId, params RemoveGroupMemberParams) error {
 	var request RemoveGroupMemberRequestObject
 
 	request.Id = id
 	request.UserId = userId
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.RemoveGroupMember(ctx.Request().Context(), request.(RemoveGroupMemberRequestObject))

@@ -1333,6 +1333,9 @@ func (e UserRole) Valid() bool {
 
 // ApiKey defines model for ApiKey.
 type ApiKey struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// CreatedAt When it was created.
 	CreatedAt time.Time `json:"created_at"`
 
@@ -1364,6 +1367,21 @@ type ApiKey struct {
 
 	// Kind Whose key it is: a person's, a machine's, or one session's of an agent.
 	Kind KeyKind `json:"kind"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until the first change after creation; its use is none.
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
 	// LastUsedAt When it was last used; null: never, or nobody noted it.
 	LastUsedAt nullable.Nullable[time.Time] `json:"last_used_at"`
@@ -1597,8 +1615,11 @@ type Budget struct {
 	ActionOnExhaust BudgetAction `json:"action_on_exhaust"`
 
 	// AlertThresholds Percentages of a limit, each reported once in a period.
-	AlertThresholds []int                    `json:"alert_thresholds"`
-	CostLimit       nullable.Nullable[Money] `json:"cost_limit"`
+	AlertThresholds []int `json:"alert_thresholds"`
+
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+	CostLimit  nullable.Nullable[Money]  `json:"cost_limit"`
 
 	// CreatedAt When it was created.
 	CreatedAt time.Time `json:"created_at"`
@@ -2437,8 +2458,26 @@ type GoogleVertexValidate struct {
 
 // GovernanceConfig defines model for GovernanceConfig.
 type GovernanceConfig struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// DefaultModelAccess What a caller may call for whom no allowlist is.
 	DefaultModelAccess DefaultModelAccess `json:"default_model_access"`
+
+	// LastChangeNote The `change_note` of the last change; null where that had none.
+	LastChangeNote nullable.Nullable[string] `json:"last_change_note"`
+
+	// LastModifiedAt Null until it is set.
+	LastModifiedAt nullable.Nullable[time.Time] `json:"last_modified_at"`
+
+	// LastModifiedByEmail The email address of who changed it last.
+	LastModifiedByEmail nullable.Nullable[string] `json:"last_modified_by_email"`
+
+	// LastModifiedByName The name of who changed it last.
+	LastModifiedByName nullable.Nullable[string] `json:"last_modified_by_name"`
+
+	// LastModifiedByUserId Who changed it last; null: nobody, or not a person with an account.
+	LastModifiedByUserId nullable.Nullable[openapi_types.UUID] `json:"last_modified_by_user_id"`
 
 	// RequirePricingForMappings Whether a model mapping can be enabled only with a price, the shipped one too, or on a provider that is not metered. What is enabled already stays so.
 	RequirePricingForMappings bool `json:"require_pricing_for_mappings"`
@@ -2449,6 +2488,11 @@ type GovernanceConfig struct {
 
 // GovernanceConfigUpdate defines model for GovernanceConfigUpdate.
 type GovernanceConfigUpdate struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
 	// DefaultModelAccess Unchanged where it is absent; `allow` until it is set.
 	DefaultModelAccess *DefaultModelAccess `json:"default_model_access,omitempty"`
 
@@ -2630,6 +2674,9 @@ type MappingSource string
 
 // ModelAccessPolicy defines model for ModelAccessPolicy.
 type ModelAccessPolicy struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// CreatedAt When it was created.
 	CreatedAt time.Time `json:"created_at"`
 
@@ -2811,6 +2858,9 @@ type ModelMapping struct {
 
 	// BudgetStatus Null: there are no budgets yet.
 	BudgetStatus nullable.Nullable[map[string]interface{}] `json:"budget_status"`
+
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
 
 	// CooldownFailureThreshold So many failures within the window cool the target down; 0: none do.
 	CooldownFailureThreshold int `json:"cooldown_failure_threshold"`
@@ -3019,6 +3069,11 @@ type ModelMappingPriority struct {
 
 // ModelMappingReorder defines model for ModelMappingReorder.
 type ModelMappingReorder struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
 	// Entries The mappings and the priority of each.
 	Entries []ModelMappingPriority `json:"entries"`
 }
@@ -3351,6 +3406,9 @@ type ModelProvider string
 
 // ModelRouteGroup defines model for ModelRouteGroup.
 type ModelRouteGroup struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// CreatedAt When it was created.
 	CreatedAt time.Time `json:"created_at"`
 
@@ -3452,6 +3510,30 @@ type ModelSyncMode string
 //
 // Example: 25000
 type Money = json.Number
+
+// Moved What has the new name now.
+type Moved struct {
+	// Budgets Those whose `target_model_alias` it was.
+	Budgets []Named `json:"budgets"`
+
+	// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. Of a provider 0.
+	KeptEnablements int `json:"kept_enablements"`
+
+	// ModelAccessPolicies Policies that name it by its new name now.
+	ModelAccessPolicies []Named `json:"model_access_policies"`
+
+	// ModelRouteGroups Groups that have it by its new name now.
+	ModelRouteGroups []Named `json:"model_route_groups"`
+
+	// RateLimits Those whose `target_model_alias` it was.
+	RateLimits []Named `json:"rate_limits"`
+
+	// RoutingPolicies Those with a slot or a determiner of the name.
+	RoutingPolicies []Named `json:"routing_policies"`
+
+	// Targets How many targets the route has; of a provider, how many models are enabled on it.
+	Targets int `json:"targets"`
+}
 
 // Named defines model for Named.
 type Named struct {
@@ -3709,6 +3791,9 @@ type Provider struct {
 	// added and gone ones removed. It is validated and stored only: models are not synchronised yet, whatever the mode.
 	ModelSyncMode ModelSyncMode `json:"model_sync_mode"`
 
+	// Moved What another name was carried into; only in the answer of the update that did, and only where that is something.
+	Moved *Moved `json:"moved,omitempty"`
+
 	// Name Its name, for people.
 	//
 	// Example: OpenAI EU
@@ -3917,6 +4002,9 @@ type ProviderUpdate struct {
 
 // RateLimit How much may be asked in a minute.
 type RateLimit struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// CreatedAt When it was created.
 	CreatedAt time.Time `json:"created_at"`
 
@@ -4322,28 +4410,7 @@ type RouteRename struct {
 // RouteRenamed defines model for RouteRenamed.
 type RouteRenamed struct {
 	// Moved What has the new name now.
-	Moved struct {
-		// Budgets Those whose `target_model_alias` it was.
-		Budgets []Named `json:"budgets"`
-
-		// KeptEnablements Targets that were a model's 1:1 enablement: it stays, and a copy has the new name.
-		KeptEnablements int `json:"kept_enablements"`
-
-		// ModelAccessPolicies Policies that name it by its new name now.
-		ModelAccessPolicies []Named `json:"model_access_policies"`
-
-		// ModelRouteGroups Groups that have it by its new name now.
-		ModelRouteGroups []Named `json:"model_route_groups"`
-
-		// RateLimits Those whose `target_model_alias` it was.
-		RateLimits []Named `json:"rate_limits"`
-
-		// RoutingPolicies Those with a slot or a determiner of the name.
-		RoutingPolicies []Named `json:"routing_policies"`
-
-		// Targets Whom or what it is about, in order.
-		Targets int `json:"targets"`
-	} `json:"moved"`
+	Moved Moved `json:"moved"`
 
 	// Route A name that callers use, and the targets that may serve it.
 	Route Route `json:"route"`
@@ -4413,6 +4480,9 @@ type RouteTargets struct {
 
 // RoutingPolicy defines model for RoutingPolicy.
 type RoutingPolicy struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// ContextBreakpoints Token counts between the slots.
 	ContextBreakpoints []int64 `json:"context_breakpoints"`
 
@@ -4563,6 +4633,9 @@ type RoutingPosture string
 
 // RoutingRule defines model for RoutingRule.
 type RoutingRule struct {
+	// ChangeNote The same as `last_change_note`.
+	ChangeNote nullable.Nullable[string] `json:"change_note"`
+
 	// Conflicts Of all the policy's rules. Not in listings, which have them beside the rules.
 	Conflicts *[]RoutingRuleConflict `json:"conflicts,omitempty"`
 
@@ -5233,6 +5306,13 @@ type AddGroupMembersParams struct {
 	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
 	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RemoveGroupMemberParams defines parameters for RemoveGroupMember.
+type RemoveGroupMemberParams struct {
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ResetRouteHealthParams defines parameters for ResetRouteHealth.

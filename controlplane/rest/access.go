@@ -86,6 +86,6 @@ func showAccess(a tenant.AccessPolicy) admin.ModelAccessPolicy {
 		TrafficType: admin.TrafficType(a.TrafficType), Enabled: a.Enabled, CreatedAt: a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email), CreatedByName: orNull(by.Name),
 		LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email), LastModifiedByName: orNull(mod.Name),
-		LastModifiedAt: timeOrNull(a.ModifiedAt), LastChangeNote: orNull(a.ChangeNote),
+		LastModifiedAt: timeOrNull(a.ModifiedAt), LastChangeNote: orNull(a.ChangeNote), ChangeNote: orNull(a.ChangeNote),
 	}
 }

@@ -73,7 +73,10 @@ func showAPIKey(k tenant.APIKey) admin.ApiKey {
 		CreatedAt: k.CreatedAt.UTC(), UserId: orNull(k.UserID), UserEmail: orNull(k.UserEmail), GroupName: orNull(k.GroupName),
 		ExpiresAt: timeOrNull(k.ExpiresAt), RevokedAt: timeOrNull(k.RevokedAt), DisabledAt: timeOrNull(k.DisabledAt),
 		LastUsedAt:      timeOrNull(k.LastUsedAt),
+		ChangeNote:      orNull(k.ChangeNote),
 		CreatedByUserId: orNull(k.CreatedBy.UserID), CreatedByEmail: orNull(k.CreatedBy.Email), CreatedByName: orNull(k.CreatedBy.Name),
+		LastModifiedByUserId: orNull(k.ModifiedBy.UserID), LastModifiedByEmail: orNull(k.ModifiedBy.Email), LastModifiedByName: orNull(k.ModifiedBy.Name),
+		LastModifiedAt: timeOrNull(k.ModifiedAt), LastChangeNote: orNull(k.ChangeNote),
 	}
 }
 

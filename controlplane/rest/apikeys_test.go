@@ -34,7 +34,8 @@ func TestAPIKeyCreate(t *testing.T) {
 		want := fields{"org_id": a.org.String(), "id": r.id(t), "name": c.body["name"], "key_prefix": key[:8], "scopes": []any{},
 			"created_at": created["created_at"], "created_by_name": "Acme automation"}
 		for _, null := range []string{"user_id", "user_email", "group_name", "expires_at", "revoked_at", "disabled_at", "last_used_at",
-			"created_by_user_id", "created_by_email"} {
+			"created_by_user_id", "created_by_email", "last_modified_by_user_id", "last_modified_by_email", "last_modified_by_name", "last_modified_at",
+			"last_change_note", "change_note"} {
 			want[null] = nil
 		}
 		for name, value := range c.want {

@@ -86,6 +86,6 @@ func showBudget(b tenant.Budget) admin.Budget {
 		AlertThresholds: append([]int{}, b.AlertThresholds...), ActionOnExhaust: admin.BudgetAction(b.ActionOnExhaust), Enabled: b.Enabled,
 		CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(), CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email),
 		CreatedByName: orNull(by.Name), LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email),
-		LastModifiedByName: orNull(mod.Name), LastModifiedAt: timeOrNull(b.ModifiedAt), LastChangeNote: orNull(b.ChangeNote),
+		LastModifiedByName: orNull(mod.Name), LastModifiedAt: timeOrNull(b.ModifiedAt), LastChangeNote: orNull(b.ChangeNote), ChangeNote: orNull(b.ChangeNote),
 	}
 }

@@ -168,7 +168,7 @@ func (g *ground) mapped(alias string) fields {
 
 // recipes are the calls that succeed, by operation.
 var recipes = map[string]func(*testing.T, *ground) offer{
-	"createProvider":   called("name", openAI("Made")),
+	"createProvider":   called("name", with(openAI("Made"), fields{"models": []any{"m"}})),
 	"updateProvider":   sends(fields{"change_note": "contract"}),
 	"deleteProvider":   ends("providers", openAI("")),
 	"probeProvider":    sends(nil),

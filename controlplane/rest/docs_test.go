@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -90,6 +91,24 @@ func TestDocsArePublicAndStrict(t *testing.T) {
 		packed := a.stranger(t, path, map[string]string{"Accept-Encoding": "gzip"})
 		if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body)*3 > len(got.body) || packed.header.Get("ETag") == got.header.Get("ETag") {
 			t.Errorf("%s: %d bytes packed of %d, headers %v", path, len(packed.body), len(got.body), packed.header)
+		}
+		r, err := gzip.NewReader(bytes.NewReader(packed.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, err := io.ReadAll(r); err != nil || !bytes.Equal(plain, got.body) {
+			t.Errorf("%s: packed it is something else, %v", path, err)
+		}
+		// A new version shows at once, and no cache gives one form for the other.
+		if got.header.Get("Cache-Control") != "no-cache" || got.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: headers %v", path, got.header)
+		}
+		head, err := http.Head(a.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = head.Body.Close(); head.StatusCode != http.StatusOK || head.Header.Get("Content-Type") != media {
+			t.Errorf("HEAD %s: %d, headers %v", path, head.StatusCode, head.Header)
 		}
 	}
 	if got := a.stranger(t, "/docs/openapi.yaml", nil); !bytes.Equal(got.body, openapi.Document) {

@@ -18,7 +18,7 @@ func (s *server) GetGovernanceConfig(ctx context.Context, _ admin.GetGovernanceC
 func (s *server) UpdateGovernanceConfig(ctx context.Context, r admin.UpdateGovernanceConfigRequestObject) (admin.UpdateGovernanceConfigResponseObject, error) {
 	b := r.Body
 	g, err := s.store.Governance().Update(ctx, principal(ctx), tenant.GovernancePatch{
-		RequirePricing: &b.RequirePricingForMappings, DefaultAccess: (*string)(b.DefaultModelAccess), RequireRoutingPolicy: b.RequireRoutingPolicy})
+		RequirePricing: &b.RequirePricingForMappings, DefaultAccess: (*string)(b.DefaultModelAccess), RequireRoutingPolicy: b.RequireRoutingPolicy, ChangeNote: b.ChangeNote})
 	if err != nil {
 		return nil, err
 	}
@@ -27,5 +27,7 @@ func (s *server) UpdateGovernanceConfig(ctx context.Context, r admin.UpdateGover
 
 func showGovernance(g tenant.Governance) admin.GovernanceConfig {
 	return admin.GovernanceConfig{RequirePricingForMappings: g.RequirePricing, DefaultModelAccess: admin.DefaultModelAccess(g.DefaultAccess),
-		RequireRoutingPolicy: g.RequireRoutingPolicy}
+		RequireRoutingPolicy: g.RequireRoutingPolicy, ChangeNote: orNull(g.ChangeNote),
+		LastModifiedByUserId: orNull(g.ModifiedBy.UserID), LastModifiedByEmail: orNull(g.ModifiedBy.Email), LastModifiedByName: orNull(g.ModifiedBy.Name),
+		LastModifiedAt: timeOrNull(g.ModifiedAt), LastChangeNote: orNull(g.ChangeNote)}
 }

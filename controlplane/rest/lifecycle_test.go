@@ -84,7 +84,7 @@ func (l lifecycle) creates(t *testing.T, a *api) string {
 
 	all := a.call(t, "POST", l.path, l.all).want(t, 200)
 	l.same(t, a, all)
-	holds(t, "all", all, with(l.all, fields{"change_note": nil, "last_change_note": l.all["change_note"]}))
+	holds(t, "all", all, with(l.all, fields{"last_change_note": l.all["change_note"]}))
 	return all.id(t)
 }
 
@@ -94,7 +94,7 @@ func (l lifecycle) changes(t *testing.T, a *api, path string) {
 	want := stable(a.call(t, "GET", path, nil).want(t, 200).object(t))
 	for _, u := range l.updates {
 		got := a.call(t, "PUT", path, u.change).want(t, 200)
-		want["last_change_note"] = u.change["change_note"]
+		want["last_change_note"], want["change_note"] = u.change["change_note"], u.change["change_note"]
 		for _, changes := range []fields{u.change, u.more} {
 			for name, value := range changes {
 				if name != "change_note" {

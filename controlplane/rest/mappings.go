@@ -101,7 +101,7 @@ func (s *server) ReorderModelMappings(ctx context.Context, r admin.ReorderModelM
 	entries := mapAll(r.Body.Entries, func(e admin.ModelMappingPriority) tenant.Priority {
 		return tenant.Priority{ID: e.Id, Priority: e.Priority}
 	})
-	if err := s.store.Mappings().Reorder(ctx, principal(ctx), entries); err != nil {
+	if err := s.store.Mappings().Reorder(ctx, principal(ctx), entries, r.Body.ChangeNote); err != nil {
 		return nil, err
 	}
 	return admin.ReorderModelMappings200JSONResponse{Ok: true}, nil
@@ -136,7 +136,7 @@ func showMapping(m tenant.Mapping) admin.ModelMapping {
 		CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(m.CreatedBy.UserID), CreatedByEmail: orNull(m.CreatedBy.Email), CreatedByName: orNull(m.CreatedBy.Name),
 		LastModifiedByUserId: orNull(m.ModifiedBy.UserID), LastModifiedByEmail: orNull(m.ModifiedBy.Email),
-		LastModifiedByName: orNull(m.ModifiedBy.Name), LastModifiedAt: timeOrNull(m.ModifiedAt), LastChangeNote: orNull(m.ChangeNote),
+		LastModifiedByName: orNull(m.ModifiedBy.Name), LastModifiedAt: timeOrNull(m.ModifiedAt), LastChangeNote: orNull(m.ChangeNote), ChangeNote: orNull(m.ChangeNote),
 	}
 	if reason := admin.ServingStatus(m.ServingStatus()); reason != "" {
 		out.ServingStatus = orNull(&reason)

@@ -38,7 +38,7 @@ func TestMappingDefaults(t *testing.T) {
 		want["effective_behavior"] = "On a rate limit, fails over at once."
 		want["effective_pricing"] = pricing("none")
 		for _, null := range []string{"serving_status", "budget_status", "stale_status", "created_by_user_id", "created_by_email", "last_modified_by_user_id",
-			"last_modified_by_email", "last_modified_by_name", "last_modified_at", "last_change_note"} {
+			"last_modified_by_email", "last_modified_by_name", "last_modified_at", "last_change_note", "change_note"} {
 			want[null] = nil
 		}
 		want["created_by_name"] = "Acme automation"

@@ -58,7 +58,7 @@ func (s *server) GetProvider(ctx context.Context, r admin.GetProviderRequestObje
 
 func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderRequestObject) (admin.UpdateProviderResponseObject, error) {
 	b := r.Body
-	p, err := s.store.Providers().Update(ctx, principal(ctx), r.Id, tenant.ProviderPatch{
+	p, moved, err := s.store.Providers().Update(ctx, principal(ctx), r.Id, tenant.ProviderPatch{
 		Name: b.Name, BaseURL: b.BaseUrl, AuthType: (*string)(b.AuthType),
 		APIKey: secretOf(b.ApiKey), Credentials: secretOfJSON(b.Credentials), Settings: rawOf(b.Settings),
 		Enabled: b.Enabled, EnforceHealthCheck: b.EnforceHealthCheck, ChangeNote: b.ChangeNote,
@@ -69,7 +69,11 @@ func (s *server) UpdateProvider(ctx context.Context, r admin.UpdateProviderReque
 	if err != nil {
 		return nil, err
 	}
-	return admin.UpdateProvider200JSONResponse{Body: showProvider(p), Headers: admin.UpdateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
+	out := showProvider(p)
+	if moved != nil && !moved.Nothing() { // else the answer is what a read shows
+		out.Moved = new(showMoved(*moved))
+	}
+	return admin.UpdateProvider200JSONResponse{Body: out, Headers: admin.UpdateProvider200ResponseHeaders{ETag: tenant.ETag(p.Revision)}}, nil
 }
 
 func (s *server) DeleteProvider(ctx context.Context, r admin.DeleteProviderRequestObject) (admin.DeleteProviderResponseObject, error) {

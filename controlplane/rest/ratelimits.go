@@ -87,7 +87,7 @@ func showRateLimit(l tenant.RateLimit) admin.RateLimit {
 		RequestsPerMinute: orNull(l.RequestsPerMinute), TokensPerMinute: orNull(l.TokensPerMinute), Enabled: l.Enabled,
 		CreatedAt: l.CreatedAt.UTC(), UpdatedAt: l.UpdatedAt.UTC(), CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email),
 		CreatedByName: orNull(by.Name), LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email),
-		LastModifiedByName: orNull(mod.Name), LastModifiedAt: timeOrNull(l.ModifiedAt), LastChangeNote: orNull(l.ChangeNote),
+		LastModifiedByName: orNull(mod.Name), LastModifiedAt: timeOrNull(l.ModifiedAt), LastChangeNote: orNull(l.ChangeNote), ChangeNote: orNull(l.ChangeNote),
 	}
 }
 

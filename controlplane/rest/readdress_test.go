@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,11 +43,24 @@ func TestRenamedProviderIsFollowed(t *testing.T) {
 	}
 	before := theirs()
 	// The same address spelled anew moves nothing.
-	a.call(t, "PUT", paths["provider"], fields{"name": "p q"}).want(t, 200)
+	if said, ok := a.call(t, "PUT", paths["provider"], fields{"name": "p q"}).want(t, 200).object(t)["moved"]; ok {
+		t.Errorf("another spelling of the name moved %v", said)
+	}
 	if got := read("access")["last_modified_at"]; got != nil {
 		t.Error("another spelling of the name changed a policy")
 	}
-	a.call(t, "PUT", paths["provider"], fields{"name": "Brand New", "change_note": "moved"}).want(t, 200)
+	renamed := a.call(t, "PUT", paths["provider"], fields{"name": "Brand New", "change_note": "moved"}).want(t, 200).object(t)
+	if _, ok := read("provider")["moved"]; ok {
+		t.Error("a read says what a change moved")
+	}
+	named := func(what, name string) []any {
+		return []any{map[string]any{"id": paths[what][strings.LastIndex(paths[what], "/")+1:], "name": name}}
+	}
+	wantMoved := map[string]any{"targets": 1.0, "kept_enablements": 0.0, "model_route_groups": named("group", "G"), "model_access_policies": named("access", "A"),
+		"rate_limits": named("limit", "L"), "budgets": named("budget", "B"), "routing_policies": named("policy", "auto")}
+	if diff := cmp.Diff(wantMoved, renamed["moved"]); diff != "" {
+		t.Errorf("what moved (-want +got):\n%s", diff)
+	}
 	for what, want := range map[string]fields{
 		"access": {"targets": []any{aliasTarget("brand-new/m"), aliasTarget("brand-new/*"), aliasTarget("p-q")}, "last_change_note": "moved"},
 		"group":  {"model_aliases": []any{"brand-new/m", "cheap"}, "last_change_note": "moved"},

@@ -79,6 +79,6 @@ func showRouteGroup(g tenant.RouteGroup) admin.ModelRouteGroup {
 		Id: g.ID, OrgId: g.OrganizationID, Name: g.Name, Description: orNull(g.Description), ModelAliases: g.Aliases,
 		CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email), CreatedByName: orNull(by.Name), CreatedAt: g.CreatedAt.UTC(),
 		LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email), LastModifiedByName: orNull(mod.Name),
-		LastModifiedAt: timeOrNull(g.ModifiedAt), LastChangeNote: orNull(g.ChangeNote), UpdatedAt: g.UpdatedAt.UTC(),
+		LastModifiedAt: timeOrNull(g.ModifiedAt), LastChangeNote: orNull(g.ChangeNote), ChangeNote: orNull(g.ChangeNote), UpdatedAt: g.UpdatedAt.UTC(),
 	}
 }

@@ -65,11 +65,7 @@ func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObje
 	if err != nil {
 		return nil, err
 	}
-	out := admin.RouteRenamed{Route: s.showRoute(ctx)(route)}
-	out.Moved.Targets, out.Moved.KeptEnablements = moved.Targets, moved.Kept
-	out.Moved.ModelRouteGroups, out.Moved.ModelAccessPolicies = mapAll(moved.Groups, showNamed), mapAll(moved.Policies, showNamed)
-	out.Moved.RateLimits, out.Moved.Budgets = mapAll(moved.RateLimits, showNamed), mapAll(moved.Budgets, showNamed)
-	out.Moved.RoutingPolicies = mapAll(moved.RoutingPolicies, showNamed)
+	out := admin.RouteRenamed{Route: s.showRoute(ctx)(route), Moved: showMoved(moved)}
 	return admin.RenameRoute200JSONResponse{Body: out, Headers: admin.RenameRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
@@ -106,6 +102,11 @@ func (s *server) showRoute(ctx context.Context) func(tenant.Route) admin.Route {
 
 func coolsForEveryone(s *admin.RouteHealthStatus) bool {
 	return s != nil && s.State == admin.RouteHealthStatusStateSuspended && s.Scope == admin.RouteHealthStatusScopeAllUsers
+}
+
+func showMoved(m tenant.RouteChange) admin.Moved {
+	return admin.Moved{Targets: m.Targets, KeptEnablements: m.Kept, ModelRouteGroups: mapAll(m.Groups, showNamed), ModelAccessPolicies: mapAll(m.Policies, showNamed), RateLimits: mapAll(m.RateLimits, showNamed),
+		Budgets: mapAll(m.Budgets, showNamed), RoutingPolicies: mapAll(m.RoutingPolicies, showNamed)}
 }
 
 func showNamed(n tenant.Named) admin.Named { return admin.Named{Id: n.ID, Name: n.Name} }

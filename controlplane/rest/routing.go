@@ -86,6 +86,6 @@ func showRoutingPolicy(p tenant.RoutingPolicy) admin.RoutingPolicy {
 		RouterInputMaxChars: p.RouterInputMaxChars, DefaultSlotOnFailure: p.DefaultSlot, CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email), CreatedByName: orNull(by.Name),
 		LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email), LastModifiedByName: orNull(mod.Name),
-		LastModifiedAt: timeOrNull(p.ModifiedAt), LastChangeNote: orNull(p.ChangeNote),
+		LastModifiedAt: timeOrNull(p.ModifiedAt), LastChangeNote: orNull(p.ChangeNote), ChangeNote: orNull(p.ChangeNote),
 	}
 }

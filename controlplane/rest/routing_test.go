@@ -76,7 +76,7 @@ func TestRoutingPolicyPlan(t *testing.T) {
 		{"determiner again", fields{"determiner_model_alias": "cheap", "determiner_prompt": "pick"}, nil},
 		{"input", fields{"router_input_max_chars": 1000000.0}, nil},
 		{"note", fields{"change_note": "because"}, fields{"last_change_note": "because"}},
-		{"note left out", fields{}, fields{"last_change_note": nil}},
+		{"note left out", fields{}, fields{"change_note": nil, "last_change_note": nil}},
 	})
 	seen := a.call(t, "GET", policiesPath+"/"+id, nil).header.Get("ETag")
 	a.with(t, "If-Match", seen, "PUT", policiesPath+"/"+id, `{"enabled":false}`).want(t, 200)

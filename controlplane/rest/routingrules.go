@@ -73,6 +73,6 @@ func showRoutingRule(r tenant.RoutingRule) admin.RoutingRule {
 		DenySlots: append([]int{}, r.DenySlots...), Enabled: r.Enabled, CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 		CreatedByUserId: orNull(by.UserID), CreatedByEmail: orNull(by.Email), CreatedByName: orNull(by.Name),
 		LastModifiedByUserId: orNull(mod.UserID), LastModifiedByEmail: orNull(mod.Email), LastModifiedByName: orNull(mod.Name),
-		LastModifiedAt: timeOrNull(r.ModifiedAt), LastChangeNote: orNull(r.ChangeNote),
+		LastModifiedAt: timeOrNull(r.ModifiedAt), LastChangeNote: orNull(r.ChangeNote), ChangeNote: orNull(r.ChangeNote),
 	}
 }

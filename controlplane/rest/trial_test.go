@@ -50,6 +50,8 @@ func TestValidateProvider(t *testing.T) {
 	if got := nodes.tried.Credential; got == nil || got.CredentialID.String() != shared {
 		t.Errorf("asked with %+v", got)
 	}
+	nodes.finds(node.ProbeBehind, "") // it has not heard of what it is asked for: nothing is known of the credential
+	a.call(t, "POST", path, openAI("P")).want(t, 503)
 	nodes.err = errors.New("away")
 	a.call(t, "POST", path, openAI("P")).want(t, 503)
 }

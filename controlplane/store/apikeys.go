@@ -46,12 +46,15 @@ func (s APIKeys) owner(by tenant.Principal) *uuid.UUID {
 
 const selectAPIKey = `
 	SELECT id, org_id, name, kind, user_id, user_email, group_name, scopes, expires_at, key_prefix, created_at, revoked_at, disabled_at,
-	       last_used_at, created_by_user_id, created_by_email, created_by_name, revision, disabled_by
+	       last_used_at, created_by_user_id, created_by_email, created_by_name, last_modified_by_user_id, last_modified_by_email,
+	       last_modified_by_name, last_modified_at, last_change_note, revision, disabled_by
 	FROM api_keys`
 
 func scanAPIKey(row pgx.CollectableRow) (k tenant.APIKey, err error) {
+	mod := &k.ModifiedBy
 	err = row.Scan(&k.ID, &k.OrganizationID, &k.Name, &k.Kind, &k.UserID, &k.UserEmail, &k.GroupName, &k.Scopes, &k.ExpiresAt, &k.Prefix,
-		&k.CreatedAt, &k.RevokedAt, &k.DisabledAt, &k.LastUsedAt, &k.CreatedBy.UserID, &k.CreatedBy.Email, &k.CreatedBy.Name, &k.Revision, &k.DisabledBy)
+		&k.CreatedAt, &k.RevokedAt, &k.DisabledAt, &k.LastUsedAt, &k.CreatedBy.UserID, &k.CreatedBy.Email, &k.CreatedBy.Name,
+		&mod.UserID, &mod.Email, &mod.Name, &k.ModifiedAt, &k.ChangeNote, &k.Revision, &k.DisabledBy)
 	return k, err
 }
 
@@ -95,10 +98,10 @@ func (s APIKeys) Create(ctx context.Context, by tenant.Principal, in tenant.KeyC
 		hash := node.HashKey(text)
 		_, err = c.Exec(ctx, `
 			INSERT INTO api_keys (org_id, id, hash, key_prefix, name, kind, user_id, user_email, group_name, scopes, expires_at,
-				created_by_user_id, created_by_email, created_by_name)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+				created_by_user_id, created_by_email, created_by_name, last_change_note)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 			c.by.OrganizationID, id, hash[:], text[:keyPrefixLen], cfg.Name, cfg.Kind, cfg.UserID, cfg.UserEmail, cfg.GroupName, cfg.Scopes,
-			cfg.ExpiresAt, actor.UserID, actor.Email, actor.Name)
+			cfg.ExpiresAt, actor.UserID, actor.Email, actor.Name, in.ChangeNote)
 		if err != nil {
 			return err
 		}
@@ -127,9 +130,9 @@ func (s APIKeys) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 			return tenant.DisabledByAdmin()
 		}
 		_, err = c.Exec(ctx, `
-			UPDATE api_keys SET disabled_at = CASE WHEN $2::boolean THEN coalesce(disabled_at, now()) END,
-				disabled_by = CASE WHEN $2::boolean THEN CASE WHEN disabled_at IS NULL OR NOT $4::boolean THEN $3::uuid ELSE disabled_by END END
-			WHERE id = $1`, id, in.Disabled, by.Subject(), s.own)
+			UPDATE api_keys SET `+lastModifiedBy+`, disabled_at = CASE WHEN $7::boolean THEN coalesce(disabled_at, now()) END,
+				disabled_by = CASE WHEN $7::boolean THEN CASE WHEN disabled_at IS NULL OR NOT $9::boolean THEN $8::uuid ELSE disabled_by END END
+			WHERE org_id = $1 AND id = $2`, c.authored(id, in.ChangeNote, in.Disabled, by.Subject(), s.own)...)
 		if err != nil {
 			return err
 		}
@@ -161,10 +164,10 @@ func (s APIKeys) Rotate(ctx context.Context, by tenant.Principal, id uuid.UUID, 
 		text := node.NewKey()
 		hash := node.HashKey(text)
 		_, err := c.Exec(ctx, `
-			UPDATE api_keys SET hash = $2, key_prefix = $3,
-				previous_hash = CASE WHEN $4::int > 0 THEN hash END,
-				previous_valid_until = CASE WHEN $4::int > 0 THEN now() + make_interval(secs => $4::int) END
-			WHERE id = $1`, id, hash[:], text[:keyPrefixLen], in.GraceSecs)
+			UPDATE api_keys SET `+lastModifiedBy+`, hash = $7, key_prefix = $8,
+				previous_hash = CASE WHEN $9::int > 0 THEN hash END,
+				previous_valid_until = CASE WHEN $9::int > 0 THEN now() + make_interval(secs => $9::int) END
+			WHERE org_id = $1 AND id = $2`, c.authored(id, in.ChangeNote, hash[:], text[:keyPrefixLen], in.GraceSecs)...)
 		if err != nil {
 			return err
 		}
@@ -187,7 +190,8 @@ func (s APIKeys) Revoke(ctx context.Context, by tenant.Principal, id uuid.UUID) 
 			return err
 		}
 		_, err = c.Exec(ctx, `
-			UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()), previous_hash = NULL, previous_valid_until = NULL WHERE id = $1`, id)
+			UPDATE api_keys SET `+lastModifiedBy+`, revoked_at = coalesce(revoked_at, now()), previous_hash = NULL, previous_valid_until = NULL
+			WHERE org_id = $1 AND id = $2`, c.authored(id, nil)...)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,9 @@ const (
 	// createdBy is for INSERT INTO t (createdBy, ...) VALUES ($1, $2, $3, $4, $5, $6, ...).
 	createdBy = `org_id, id, created_by_user_id, created_by_email, created_by_name, last_change_note`
 	// modifiedBy is for UPDATE t SET modifiedBy, ... WHERE org_id = $1 AND id = $2.
-	modifiedBy = `updated_at = now(), last_modified_at = now(), last_modified_by_user_id = $3, last_modified_by_email = $4,
+	modifiedBy = `updated_at = now(), ` + lastModifiedBy
+	// lastModifiedBy is modifiedBy for a table that does not note when a row was written.
+	lastModifiedBy = `last_modified_at = now(), last_modified_by_user_id = $3, last_modified_by_email = $4,
 		last_modified_by_name = $5, last_change_note = $6`
 )
 

@@ -54,7 +54,7 @@ func TestChangeIsCompiled(t *testing.T) {
 			return err
 		}, "1 providers, 1 mappings, 0 keys, 0 policies, 0 groups"},
 		{"order", func() error {
-			return opened.Mappings().Reorder(ctx, admin, []tenant.Priority{{ID: mapping, Priority: 3}})
+			return opened.Mappings().Reorder(ctx, admin, []tenant.Priority{{ID: mapping, Priority: 3}}, nil)
 		}, "1 providers, 1 mappings, 0 keys, 0 policies, 0 groups"},
 		{"group", func() error {
 			g, err := opened.RouteGroups().Create(ctx, admin, tenant.RouteGroupPatch{Name: ptr("G")})
@@ -73,7 +73,7 @@ func TestChangeIsCompiled(t *testing.T) {
 			return err
 		}, "0 providers, 0 mappings, 0 keys, 0 policies, 0 groups"},
 		{"rename", func() error { _, _, err := opened.Routes().Rename(ctx, admin, "r", "s", nil); return err }, "1 providers, 1 mappings, 0 keys, 0 policies, 0 groups"},
-		{"nothing", func() error { return opened.Mappings().Reorder(ctx, admin, nil) }, ""},
+		{"nothing", func() error { return opened.Mappings().Reorder(ctx, admin, nil, nil) }, ""},
 		{"delete", func() error { return opened.Mappings().Delete(ctx, admin, mapping) }, ""},
 	} {
 		seen = ""

@@ -17,8 +17,12 @@ func (d *DB) Governance() Governance { return Governance{d} }
 
 func getGovernance(ctx context.Context, tx pgx.Tx) (g tenant.Governance, err error) {
 	g = tenant.DefaultGovernance()
-	err = tx.QueryRow(ctx, `SELECT require_pricing_for_mappings, default_model_access, require_routing_policy, revision FROM governance_config`).
-		Scan(&g.RequirePricing, &g.DefaultAccess, &g.RequireRoutingPolicy, &g.Revision)
+	by := &g.ModifiedBy
+	err = tx.QueryRow(ctx, `
+		SELECT require_pricing_for_mappings, default_model_access, require_routing_policy, revision,
+		       last_modified_by_user_id, last_modified_by_email, last_modified_by_name, last_modified_at, last_change_note
+		FROM governance_config`).
+		Scan(&g.RequirePricing, &g.DefaultAccess, &g.RequireRoutingPolicy, &g.Revision, &by.UserID, &by.Email, &by.Name, &g.ModifiedAt, &g.ChangeNote)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = nil
 	}
@@ -50,13 +54,15 @@ func (s Governance) Update(ctx context.Context, by tenant.Principal, patch tenan
 		}
 		id := newID()
 		err = c.QueryRow(ctx, `
-			INSERT INTO governance_config (org_id, id, require_pricing_for_mappings, default_model_access, require_routing_policy) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (org_id) DO UPDATE SET require_pricing_for_mappings = $3, default_model_access = $4, require_routing_policy = $5 RETURNING id`,
-			c.by.OrganizationID, id, next.RequirePricing, next.DefaultAccess, next.RequireRoutingPolicy).Scan(&id)
+			INSERT INTO governance_config (org_id, id, last_modified_by_user_id, last_modified_by_email, last_modified_by_name, last_change_note, last_modified_at,
+				require_pricing_for_mappings, default_model_access, require_routing_policy)
+			VALUES ($1, $2, $3, $4, $5, $6, now(), $7, $8, $9)
+			ON CONFLICT (org_id) DO UPDATE SET `+lastModifiedBy+`, require_pricing_for_mappings = $7, default_model_access = $8, require_routing_policy = $9
+			RETURNING id`, c.authored(id, patch.ChangeNote, next.RequirePricing, next.DefaultAccess, next.RequireRoutingPolicy)...).Scan(&id)
 		if err != nil {
 			return err
 		}
-		c.changed(id, nil)
+		c.changed(id, patch.ChangeNote)
 		g, err = getGovernance(ctx, c)
 		return err
 	})

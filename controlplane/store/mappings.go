@@ -304,9 +304,9 @@ func (s Mappings) Delete(ctx context.Context, by tenant.Principal, id uuid.UUID)
 }
 
 // Reorder sets the priority of several mappings, or of none.
-func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []tenant.Priority) error {
+func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []tenant.Priority, note *string) error {
 	return s.db.write(ctx, by, tenant.ReorderModelMappings, func(c *change) error {
-		if err := tenant.ValidateReorder(entries); err != nil {
+		if err := tenant.ValidateReorder(entries, note); err != nil {
 			return err
 		}
 		ids, priorities := make([]uuid.UUID, len(entries)), make([]int, len(entries))
@@ -319,16 +319,16 @@ func (s Mappings) Reorder(ctx context.Context, by tenant.Principal, entries []te
 		actor := c.by.Actor()
 		found, err := collect(ctx, c, pgx.RowTo[uuid.UUID], `
 			UPDATE model_mappings m SET priority = e.priority, updated_at = now(), last_modified_at = now(),
-				last_modified_by_user_id = $3, last_modified_by_email = $4, last_modified_by_name = $5, last_change_note = NULL
+				last_modified_by_user_id = $3, last_modified_by_email = $4, last_modified_by_name = $5, last_change_note = $6
 			FROM unnest($1::uuid[], $2::int[]) AS e (id, priority) WHERE m.id = e.id RETURNING m.id`,
-			ids, priorities, actor.UserID, actor.Email, actor.Name)
+			ids, priorities, actor.UserID, actor.Email, actor.Name, note)
 		if err != nil {
 			return err
 		}
 		if missing, ok := firstMissing(ids, found); ok {
 			return tenant.MappingNotFound(missing)
 		}
-		c.changedMany(nil)
+		c.changedMany(note)
 		return nil
 	})
 }

@@ -142,7 +142,7 @@ func TestProbeSchedule(t *testing.T) {
 	c.note(t, node.ProbeReport{Version: 2, Outcome: node.ProbeRejected})
 	between("rejected", 270*time.Second, 5*time.Minute)
 	key := tenant.NewSecret("sk-new")
-	if _, err := c.db.Store.Providers().Update(t.Context(), c.admin, c.target.ProviderID, tenant.ProviderPatch{APIKey: &key}); err != nil {
+	if _, _, err := c.db.Store.Providers().Update(t.Context(), c.admin, c.target.ProviderID, tenant.ProviderPatch{APIKey: &key}); err != nil {
 		t.Fatal(err)
 	}
 	if !c.due(t) {
@@ -156,7 +156,7 @@ func TestProbeSchedule(t *testing.T) {
 		t.Errorf("a check of before the rotation counts: %+v", h)
 	}
 	name := "Q"
-	if _, err := c.db.Store.Providers().Update(t.Context(), c.admin, c.target.ProviderID, tenant.ProviderPatch{Name: &name}); err != nil {
+	if _, _, err := c.db.Store.Providers().Update(t.Context(), c.admin, c.target.ProviderID, tenant.ProviderPatch{Name: &name}); err != nil {
 		t.Fatal(err)
 	}
 	if c.due(t) {

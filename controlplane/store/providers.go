@@ -84,7 +84,7 @@ func (s Providers) Create(ctx context.Context, by tenant.Principal, in tenant.Pr
 		if err := s.db.changeCredential(ctx, c, id, cfg.Host(), credential); err != nil {
 			return err
 		}
-		if err := insertModels(ctx, c, id, in.Models); err != nil {
+		if err := insertModels(ctx, c, id, in.Models, in.ChangeNote); err != nil {
 			return err
 		}
 		c.changed(id, in.ChangeNote)
@@ -109,7 +109,7 @@ func insertProvider(ctx context.Context, c *change, id uuid.UUID, p tenant.Provi
 
 // insertModels enables models on a new provider. A model that is named twice is
 // enabled once.
-func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []string) error {
+func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []string, note *string) error {
 	done := make(map[string]bool, len(models))
 	for _, model := range models {
 		if done[model] {
@@ -120,7 +120,7 @@ func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []s
 		if err != nil {
 			return tenant.InModels(err)
 		}
-		if err := insertMapping(ctx, c, newID(), provider, m, nil); err != nil {
+		if err := insertMapping(ctx, c, newID(), provider, m, note); err != nil {
 			return tenant.InModels(err)
 		}
 	}
@@ -128,8 +128,9 @@ func insertModels(ctx context.Context, c *change, provider uuid.UUID, models []s
 }
 
 // Update changes a provider. What was found out about its connection is forgotten
-// when the change can make it untrue.
-func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.ProviderPatch) (p tenant.Provider, err error) {
+// when the change can make it untrue. It returns what another name was carried into; nil
+// where callers address its models as before.
+func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID, patch tenant.ProviderPatch) (p tenant.Provider, moved *tenant.RouteChange, err error) {
 	err = s.db.write(ctx, by, tenant.UpdateProvider, func(c *change) error {
 		before, err := getProvider(ctx, c, id)
 		if err != nil {
@@ -160,14 +161,14 @@ func (s Providers) Update(ctx context.Context, by tenant.Principal, id uuid.UUID
 		if err := s.db.changeCredential(ctx, c, id, next.Host(), credential); err != nil {
 			return err
 		}
-		if err := carryAddress(ctx, c, before.ProviderConfig, next, patch.ChangeNote); err != nil {
+		if moved, err = carryAddress(ctx, c, id, before.ProviderConfig, next, patch.ChangeNote); err != nil {
 			return err
 		}
 		c.changed(id, patch.ChangeNote)
 		p, err = getProvider(ctx, c, id)
 		return err
 	})
-	return p, err
+	return p, moved, err
 }
 
 // refuseModels refuses a change for which no node could ask for a model that the provider

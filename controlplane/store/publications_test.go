@@ -234,11 +234,11 @@ func TestSnapshotServing(t *testing.T) {
 		}
 	}
 	// What was found out with the old key says nothing of the new one.
-	p, err = db.Store.Providers().Update(t.Context(), admin, p.ID, tenant.ProviderPatch{Name: ptr("Q")})
+	p, _, err = db.Store.Providers().Update(t.Context(), admin, p.ID, tenant.ProviderPatch{Name: ptr("Q")})
 	if err != nil || p.Health.Status != "unhealthy" {
 		t.Errorf("another name keeps the health: got %+v, %v", p.Health, err)
 	}
-	p, err = db.Store.Providers().Update(t.Context(), admin, p.ID, tenant.ProviderPatch{APIKey: ptr(tenant.NewSecret("sk-new"))})
+	p, _, err = db.Store.Providers().Update(t.Context(), admin, p.ID, tenant.ProviderPatch{APIKey: ptr(tenant.NewSecret("sk-new"))})
 	if err != nil || p.Health != (tenant.Health{Status: "unverified"}) {
 		t.Errorf("another key forgets the health: got %+v, %v", p.Health, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/spillway-gateway/spillway/controlplane/tenant"
@@ -11,49 +12,67 @@ import (
 
 // carryAddress carries a provider's new name into all that calls its models
 // "<provider>/<model>": policies, groups, limits and routing policies would otherwise speak of
-// nothing, and a denylist that does lets callers in.
-func carryAddress(ctx context.Context, c *change, before, next tenant.ProviderConfig, note *string) error {
+// nothing, and a denylist that does lets callers in. It returns what it changed, or nil where
+// the address is the one it was.
+func carryAddress(ctx context.Context, c *change, id uuid.UUID, before, next tenant.ProviderConfig, note *string) (moved *tenant.RouteChange, err error) {
 	r := tenant.Readdressing{From: before.AddressName(), To: next.AddressName()}
 	if r.From == r.To {
-		return nil
+		return nil, nil
 	}
-	var err error
+	moved = &tenant.RouteChange{}
+	if err := c.QueryRow(ctx, `SELECT count(*) FROM model_mappings WHERE provider_id = $1 AND model_alias = upstream_model`, id).Scan(&moved.Targets); err != nil {
+		return nil, err
+	}
 	r.Routes, err = collect(ctx, c, pgx.RowTo[string], `SELECT DISTINCT m.model_alias FROM model_mappings m`+ofRoute+` AND strpos(m.model_alias, '/') > 0`)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = rewrite(ctx, c, scanAccess, selectAccess+` ORDER BY id`, func(p *tenant.AccessPolicy) bool { return r.Access(&p.AccessConfig) },
-		func(p tenant.AccessPolicy) error { return updateAccess(ctx, c, p.ID, p.AccessConfig, note) })
+	moved.Policies, err = rewrite(ctx, c, scanAccess, selectAccess+` ORDER BY id`, func(p *tenant.AccessPolicy) bool { return r.Access(&p.AccessConfig) },
+		func(p tenant.AccessPolicy) (tenant.Named, error) {
+			return tenant.Named{ID: p.ID, Name: p.Name}, updateAccess(ctx, c, p.ID, p.AccessConfig, note)
+		})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = rewrite(ctx, c, scanRouteGroup, selectRouteGroup+` ORDER BY id`, func(g *tenant.RouteGroup) bool { return r.Group(&g.RouteGroupConfig) },
-		func(g tenant.RouteGroup) error { return updateRouteGroup(ctx, c, g.ID, g.RouteGroupConfig, note) })
+	moved.Groups, err = rewrite(ctx, c, scanRouteGroup, selectRouteGroup+` ORDER BY id`, func(g *tenant.RouteGroup) bool { return r.Group(&g.RouteGroupConfig) },
+		func(g tenant.RouteGroup) (tenant.Named, error) {
+			return tenant.Named{ID: g.ID, Name: g.Name}, updateRouteGroup(ctx, c, g.ID, g.RouteGroupConfig, note)
+		})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = rewrite(ctx, c, routingPolicies.scan, routingPolicies.query+` ORDER BY id`, func(p *tenant.RoutingPolicy) bool { return r.Policy(&p.RoutingPolicyConfig) },
-		func(p tenant.RoutingPolicy) error { return updateSlots(ctx, c, p, note) })
+	moved.RoutingPolicies, err = rewrite(ctx, c, routingPolicies.scan, routingPolicies.query+` ORDER BY id`,
+		func(p *tenant.RoutingPolicy) bool { return r.Policy(&p.RoutingPolicyConfig) },
+		func(p tenant.RoutingPolicy) (tenant.Named, error) {
+			return tenant.Named{ID: p.ID, Name: p.Alias}, updateSlots(ctx, c, p, note)
+		})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return readdressLimits(ctx, c, r, note)
+	if moved.RateLimits, err = readdressLimits(ctx, c, "rate_limits", r, note); err != nil {
+		return nil, err
+	}
+	moved.Budgets, err = readdressLimits(ctx, c, "budgets", r, note)
+	return moved, err
 }
 
-// rewrite writes the rows of a query that edit changes.
-func rewrite[T any](ctx context.Context, c *change, scan pgx.RowToFunc[T], query string, edit func(*T) bool, write func(T) error) error {
+// rewrite writes the rows of a query that edit changes, and returns their names.
+func rewrite[T any](ctx context.Context, c *change, scan pgx.RowToFunc[T], query string, edit func(*T) bool, write func(T) (tenant.Named, error)) (names []tenant.Named, err error) {
 	rows, err := collect(ctx, c, scan, query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, row := range rows {
-		if edit(&row) {
-			if err := write(row); err != nil {
-				return err
-			}
+		if !edit(&row) {
+			continue
 		}
+		name, err := write(row)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
 	}
-	return nil
+	return names, nil
 }
 
 // updateSlots writes what a routing policy picks from, and who picks.
@@ -67,20 +86,22 @@ func updateSlots(ctx context.Context, c *change, p tenant.RoutingPolicy, note *s
 	return err
 }
 
-// readdressLimits carries the name into rate limits and budgets.
-func readdressLimits(ctx context.Context, c *change, r tenant.Readdressing, note *string) error {
-	for _, table := range []string{"rate_limits", "budgets"} {
-		aliases, err := collect(ctx, c, pgx.RowTo[string], `SELECT DISTINCT target_model_alias FROM `+table+` WHERE strpos(target_model_alias, '/') > 0`)
-		if err != nil {
-			return err
-		}
-		for _, alias := range aliases {
-			if next, ours := r.Name(alias); ours && next != alias {
-				if _, err := renameAim(ctx, c, table, alias, next, note); err != nil {
-					return err
-				}
-			}
-		}
+// readdressLimits carries the name into rate limits or budgets.
+func readdressLimits(ctx context.Context, c *change, table string, r tenant.Readdressing, note *string) (names []tenant.Named, err error) {
+	aliases, err := collect(ctx, c, pgx.RowTo[string], `SELECT DISTINCT target_model_alias FROM `+table+` WHERE strpos(target_model_alias, '/') > 0 ORDER BY 1`)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	for _, alias := range aliases {
+		next, ours := r.Name(alias)
+		if !ours || next == alias {
+			continue
+		}
+		renamed, err := renameAim(ctx, c, table, alias, next, note)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, renamed...)
+	}
+	return names, nil
 }

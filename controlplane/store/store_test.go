@@ -121,7 +121,7 @@ func TestPermissionComesFirst(t *testing.T) {
 			return err
 		},
 		"Providers.Update": func(p tenant.Principal) error {
-			_, err := db.Store.Providers().Update(ctx, p, id, tenant.ProviderPatch{})
+			_, _, err := db.Store.Providers().Update(ctx, p, id, tenant.ProviderPatch{})
 			return err
 		},
 		"Providers.Delete":   func(p tenant.Principal) error { return db.Store.Providers().Delete(ctx, p, id) },
@@ -140,7 +140,7 @@ func TestPermissionComesFirst(t *testing.T) {
 			return err
 		},
 		"Mappings.Delete":  func(p tenant.Principal) error { return db.Store.Mappings().Delete(ctx, p, id) },
-		"Mappings.Reorder": func(p tenant.Principal) error { return db.Store.Mappings().Reorder(ctx, p, nil) },
+		"Mappings.Reorder": func(p tenant.Principal) error { return db.Store.Mappings().Reorder(ctx, p, nil, nil) },
 		"APIKeys.List":     func(p tenant.Principal) error { _, err := db.Store.APIKeys().List(ctx, p); return err },
 		"APIKeys.Get":      func(p tenant.Principal) error { _, err := db.Store.APIKeys().Get(ctx, p, id); return err },
 		"APIKeys.Create": func(p tenant.Principal) error {

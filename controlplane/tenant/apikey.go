@@ -29,8 +29,8 @@ type APIKey struct {
 	DisabledAt *time.Time
 	DisabledBy *uuid.UUID // a user or service account; nil: not disabled, or nobody knows
 	LastUsedAt *time.Time
-	CreatedBy  Actor
-	Revision   int64
+	Attribution
+	Revision int64
 }
 
 // EnabledBy reports whether a user may enable their own key: what an administrator

@@ -14,7 +14,9 @@ type Governance struct {
 	DefaultAccess string
 	// RequireRoutingPolicy refuses requests whose model is no routing policy.
 	RequireRoutingPolicy bool
-	Revision             int64 // 0: never set
+	// Who changed it last, and why; nobody created it.
+	Attribution
+	Revision int64 // 0: never set
 }
 
 // DefaultGovernance is that of an organization that has set nothing.
@@ -25,6 +27,7 @@ type GovernancePatch struct {
 	RequirePricing       *bool
 	DefaultAccess        *string
 	RequireRoutingPolicy *bool
+	ChangeNote           *string
 }
 
 // Update returns g with the patch applied.
@@ -32,5 +35,8 @@ func (g Governance) Update(p GovernancePatch) (Governance, error) {
 	apply(&g.RequirePricing, p.RequirePricing)
 	apply(&g.DefaultAccess, p.DefaultAccess)
 	apply(&g.RequireRoutingPolicy, p.RequireRoutingPolicy)
+	if err := validateNote(p.ChangeNote); err != nil {
+		return g, err
+	}
 	return g, oneOf("default_model_access", g.DefaultAccess, []string{AccessAllow, AccessDeny})
 }

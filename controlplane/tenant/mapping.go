@@ -227,7 +227,7 @@ func (m Mapping) ServingStatus() string {
 
 // ValidateReorder refuses an id that is named twice: which of its priorities is
 // meant cannot be known.
-func ValidateReorder(entries []Priority) error {
+func ValidateReorder(entries []Priority, note *string) error {
 	seen := make(map[uuid.UUID]bool, len(entries))
 	for _, e := range entries {
 		if seen[e.ID] {
@@ -235,5 +235,5 @@ func ValidateReorder(entries []Priority) error {
 		}
 		seen[e.ID] = true
 	}
-	return nil
+	return validateNote(note)
 }

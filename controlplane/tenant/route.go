@@ -48,7 +48,8 @@ type RouteTarget struct {
 	MappingPatch
 }
 
-// RouteChange is what a route's new name, or its end, did beside the route.
+// RouteChange is what a route's new name, or its end, did beside the route. A provider's new
+// name does the same to what calls its models "<provider>/<model>"; they are its targets then.
 type RouteChange struct {
 	Targets int // mappings of the route
 	// Kept are those of them that enable a model: they stay, without the route's name.
@@ -59,6 +60,11 @@ type RouteChange struct {
 	RateLimits      []Named
 	Budgets         []Named
 	RoutingPolicies []Named
+}
+
+// Nothing reports whether nothing else named what was renamed.
+func (c RouteChange) Nothing() bool {
+	return len(c.Groups)+len(c.Policies)+len(c.RateLimits)+len(c.Budgets)+len(c.RoutingPolicies) == 0
 }
 
 // Mappings are the targets as mappings of a route, after those that it has, or why one

@@ -217,7 +217,7 @@ func TestKeyExpiry(t *testing.T) {
 func TestReorderTwice(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()
-	err := tenant.ValidateReorder([]tenant.Priority{{ID: uuid.New()}, {ID: id}, {ID: id}})
+	err := tenant.ValidateReorder([]tenant.Priority{{ID: uuid.New()}, {ID: id}, {ID: id}}, nil)
 	var e *tenant.Error
 	if !errors.As(err, &e) || e.Kind != tenant.KindInvalid || !strings.Contains(e.Message, id.String()) {
 		t.Errorf("got %v", err)

@@ -99,11 +99,7 @@ func (s step) at(err error) *Pos {
 
 // send creates a resource, or changes the one that r is, and returns it as it is then.
 func (p *planner) send(ctx context.Context, k *kind, r *row, body object) (object, error) {
-	note := p.opt.Note
-	if k.single { // what is there once has no notes
-		note = ""
-	}
-	raw, err := encode(body, note)
+	raw, err := encode(body, p.opt.Note)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +164,7 @@ func (p *planner) prune(k *kind) {
 		if p.file.find(k.key, keyOf(k, r.fields)) != nil || p.goesAlong(r) {
 			continue
 		}
+		p.checkNeeded(r)
 		p.Changes = append(p.Changes, Change{Action: ActionDelete, Kind: k.noun, Name: r.name(), Notes: p.alsoGone(r)})
 		p.remove(phase, "delete the "+k.noun+" "+r.name(), r)
 	}
@@ -189,22 +186,23 @@ func (p *planner) pruneRoutes(k *kind, phase int) {
 		if len(gone) == 0 {
 			continue
 		}
-		p.checkGroups(name)
-		p.Changes = append(p.Changes, Change{Action: ActionDelete, Kind: k.noun, Name: name})
+		p.Changes = append(p.Changes, Change{Action: ActionDelete, Kind: k.noun, Name: name, Notes: p.losing(name)})
 		for _, r := range gone {
 			p.remove(phase, "delete the target "+targetName(r.fields)+" of the route "+name, r)
 		}
 	}
 }
 
-// checkGroups refuses a group with a route that the same file deletes: with the route, the
-// group would lose it.
-func (p *planner) checkGroups(route string) {
-	for _, e := range p.file.of(keyGroups) {
-		if list, _ := e.given["routes"].([]any); slices.Contains(list, any(route)) {
-			p.fail(e.problem("routes", "the route %q is needed and not in the file, whose list of routes would delete it", route))
+// losing are the groups that lose a route with its last target, of those that the file says
+// nothing of.
+func (p *planner) losing(route string) (notes []string) {
+	for _, g := range p.state.rows[keyGroups] {
+		list, _ := g.fields["routes"].([]any)
+		if !p.stays(route) && !p.pruned(keyGroups) && p.file.find(keyGroups, keyOf(g.kind, g.fields)) == nil && slices.Contains(list, any(route)) {
+			notes = append(notes, "the route group "+g.name()+" loses it")
 		}
 	}
+	return notes
 }
 
 // goesAlong reports whether a model is deleted with its provider.
@@ -215,6 +213,18 @@ func (p *planner) goesAlong(r *row) bool {
 
 // alsoGone says what the deletion of a provider or a model takes along.
 func (p *planner) alsoGone(r *row) (notes []string) {
+	for _, m := range p.state.rows[keyModels] {
+		if r.kind.key == keyProviders && same(m.raw["provider_id"], r.raw["id"]) {
+			notes = append(notes, "its model "+m.model()+" goes with it")
+		}
+	}
+	for _, key := range []string{keyRateLimits, keyBudgets} {
+		for _, l := range p.state.rows[key] {
+			if r.kind.key == keyProviders && same(l.raw["target_provider_id"], r.raw["id"]) && !p.pruned(key) && p.file.find(key, keyOf(l.kind, l.fields)) == nil {
+				notes = append(notes, "the "+l.kind.noun+" "+l.name()+" is for it, and counts nothing any more")
+			}
+		}
+	}
 	for _, t := range p.state.rows[keyRoutes] {
 		if t.enablement() || p.file.find(keyRoutes, t.alias()) != nil || p.pruned(keyRoutes) {
 			continue

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -18,6 +20,9 @@ func isNumber(v any) bool {
 
 // maxSecretBytes bounds a file with a credential.
 const maxSecretBytes = 64 << 10
+
+// variable is what an environment variable is called.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // secretRef says where a credential is. The file itself never has one.
 type secretRef struct {
@@ -43,7 +48,7 @@ func (s *secretRef) resolve(env func(string) string) (any, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(s.dir, path)
 		}
-		raw, err := os.ReadFile(path)
+		raw, err := readSome(path, maxSecretBytes+1)
 		if err != nil {
 			return nil, &Problem{s.pos, fmt.Sprintf("%s: the file %s cannot be read: %v", s.field, s.file, errors.Unwrap(err))}
 		}
@@ -67,6 +72,16 @@ func (s *secretRef) resolve(env func(string) string) (any, error) {
 	return v, nil
 }
 
+// readSome reads at most so many bytes of a file, which may have no end.
+func readSome(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
 // entries reads the list of a kind.
 func (r *reader) entries(k *kind, n *yaml.Node) (out []*entry) {
 	n = r.follow(n)
@@ -77,7 +92,8 @@ func (r *reader) entries(k *kind, n *yaml.Node) (out []*entry) {
 		}
 		return []*entry{r.entry(k, n)}
 	}
-	if n.ShortTag() == "!!null" {
+	if n.ShortTag() == "!!null" { // all of it commented out, most likely: with --prune it would delete them all
+		r.fail(n, "%s must be a list: write [] for an empty one", k.key)
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
@@ -153,6 +169,8 @@ func (r *reader) secret(e *entry, name string, p pair) {
 		}
 	}
 	switch {
+	case ref.env != "" && !variable.MatchString(ref.env): // which may be the credential itself
+		r.fail(n, "%s: env must be the name of an environment variable", name)
 	case (ref.env == "") == (ref.file == ""):
 		r.fail(n, "%s is one of {env: VARIABLE} and {file: PATH}: the credential itself never stands in this file", name)
 	case e.secret != nil:

@@ -117,6 +117,7 @@ func plan(s *state, file *File, opt Options) (*Plan, error) {
 			p.prune(k)
 		}
 	}
+	p.checkGroups()
 	if len(p.problems) > 0 {
 		return nil, errors.Join(p.problems...)
 	}
@@ -245,9 +246,13 @@ func (p *planner) secretNeeded(e *entry, r *row, want, changed object) bool {
 	if !e.kind.secret() {
 		return false
 	}
-	stored := text(r.raw["secret_path"]) != "" || r.raw["stores_key_material"] == true
+	shared := !blank(r.fields["connection"]) // then what is stored is the connection's
+	stored := !shared && text(r.raw["secret_path"]) != "" || r.raw["stores_key_material"] == true
 	moved := elsewhere(text(r.fields["base_url"]), text(want["base_url"]))
-	if moved && stored && e.secret == nil && blank(want["connection"]) {
+	switch own := e.secret == nil && blank(want["connection"]); {
+	case own && shared:
+		p.fail(e.problem("", "the %s %s has its connection's credential, and without the connection needs its own: give api_key or credentials", e.kind.noun, e.name()))
+	case own && moved && stored:
 		p.fail(e.problem("base_url", "moving the %s %s to another host needs its credential: give api_key or credentials", e.kind.noun, e.name()))
 	}
 	_, auth := changed[fieldAuthType]

@@ -339,6 +339,61 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// A provider that gets a credential of its own in place of its connection's is sent it.
+func TestDetached(t *testing.T) {
+	t.Parallel()
+	o, w := setupWatched(t)
+	shared := "connections: [{name: C, model_provider: openai, base_url: \"https://old.example/v1\", api_key: {env: A}}]\n"
+	provider := "providers: [{name: P, model_provider: openai, base_url: \"https://old.example/v1\", "
+	o.apply(shared+provider+"connection: C}]\n", manifest.Options{})
+	w.sent()
+	own := provider + "api_key: {env: A}}]\n"
+	o.apply(own, manifest.Options{})
+	if sent := w.sent(); !strings.Contains(sent, `"api_key":"sk-canary"`) {
+		t.Errorf("got %s", sent)
+	}
+	o.unchanged(own, manifest.Options{})
+}
+
+// A limit outlives its provider. What is exported then changes nothing.
+func TestLimitOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	o.apply(twoProviders+"rate_limits: [{name: L, scope_type: org, requests_per_minute: 5, target_provider: Old}]\n", manifest.Options{})
+	if text := strings.Join(o.plan("providers: []\nrate_limits: []\n", manifest.Options{Prune: true}).Text(), "\n"); strings.Contains(text, "counts nothing") {
+		t.Errorf("a limit that goes too:\n%s", text)
+	}
+	plan, _ := o.apply("providers: []\n", manifest.Options{Prune: true})
+	for _, note := range []string{"its model gpt-5 goes with it", "the rate limit L is for it, and counts nothing any more"} {
+		if !strings.Contains(plan, note) {
+			t.Errorf("the plan does not say %q:\n%s", note, plan)
+		}
+	}
+	text := o.export()
+	o.unchanged(text, manifest.Options{Prune: true})
+	o.apply(strings.Replace(text, "requests_per_minute: 5", "requests_per_minute: 6", 1), manifest.Options{Prune: true})
+}
+
+// A route that goes is taken out of its groups, which the plan says.
+func TestGroupLosesARoute(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	o.apply(twoProviders+"route_groups: [{name: G, routes: [smart]}]\n", manifest.Options{})
+	if plan, _ := o.apply("routes: []\n", manifest.Options{Prune: true}); !strings.Contains(plan, "the route group G loses it") {
+		t.Errorf("got\n%s", plan)
+	}
+}
+
+// An empty file is no order to delete.
+func TestEmptyFile(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	o.apply(twoProviders, manifest.Options{})
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n", "null\n"} {
+		o.unchanged(text, manifest.Options{Prune: true})
+	}
+}
+
 // A credential in a file is read from beside the file that names it.
 func TestCredentialFromAFile(t *testing.T) {
 	t.Parallel()

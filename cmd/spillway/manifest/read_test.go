@@ -16,6 +16,9 @@ func TestWrongFiles(t *testing.T) {
 		"NoMapping":         {"- a\n", "f.yaml:1:1: must be a mapping of lists, such as providers and routes"},
 		"UnknownList":       {"routes: []\nrouts: []\n", `f.yaml:2:1: unknown field "routs": use connections, providers, models, routes, route_groups, model_access, rate_limits, budgets, governance`},
 		"ListTwice":         {"routes: []\nroutes: []\n", `f.yaml:2:1: the field "routes" is there twice`},
+		"EmptyList":         {"models:\n# - {provider: a, upstream_model: b}\nroutes: []\n", "f.yaml:1:8: models must be a list: write [] for an empty one"},
+		"NoTruth":           {"models:\n- {provider: a, upstream_model: b, enabled: !!bool yes}\n", "f.yaml:2:45: must be true or false"},
+		"CredentialAsName":  {"providers:\n- {name: a, model_provider: openai, base_url: b, api_key: {env: sk-canary}}\n", "f.yaml:2:59: api_key: env must be the name of an environment variable"},
 		"NoList":            {"providers: {}\n", "f.yaml:1:12: providers must be a list"},
 		"UnknownField":      {"route_groups:\n- name: a\n  rutes: []\n", `f.yaml:3:3: unknown field "rutes" of a route group`},
 		"FieldTwice":        {"route_groups:\n- name: a\n  name: b\n", `f.yaml:3:3: the field "name" is there twice`},
@@ -56,6 +59,10 @@ func TestWrongPlans(t *testing.T) {
 	t.Parallel()
 	o := setup(t)
 	o.apply(twoProviders, manifest.Options{})
+	o.apply("connections: [{name: Shared, model_provider: openai, base_url: \"https://old.example/v1\", api_key: {env: A}}]\n"+
+		"providers: [{name: Sharing, model_provider: openai, base_url: \"https://old.example/v1\", connection: Shared}]\n"+
+		"models: [{provider: Sharing, upstream_model: own, bare_alias: true}]\n"+
+		"route_groups: [{name: Held}]\nmodel_access: [{name: Holds, scope_type: org, policy_type: denylist, targets: [{kind: route_group, group: Held}]}]\n", manifest.Options{})
 	for name, c := range map[string]struct {
 		text, want string
 		prune      bool
@@ -67,8 +74,13 @@ func TestWrongPlans(t *testing.T) {
 		"OtherFamily":      {"providers: [{name: Old, model_provider: anthropic, base_url: \"https://old.example/v1\"}]\n", "test.yaml:1:25: model_provider of the provider Old cannot be changed from openai to anthropic: delete it first", false},
 		"PrunedAndNeeded":  {"models: [{provider: Old, upstream_model: other}]\nroutes:\n- name: smart\n  targets: [{provider: Old, upstream_model: gpt-5}]\n", "test.yaml:4:29: the model Old/gpt-5 is needed and not in the file, whose list of models would delete it", true},
 		"PrunedProvider":   {"providers: []\nmodels: [{provider: Old, upstream_model: gpt-5}]\n", `test.yaml:2:11: the provider "Old" is needed and not in the file, whose list of providers would delete it`, true},
-		"PrunedRoute":      {"routes: []\nroute_groups: [{name: G, routes: [smart]}]\n", `test.yaml:2:26: the route "smart" is needed and not in the file, whose list of routes would delete it`, true},
+		"PrunedRoute":      {"routes: []\nroute_groups: [{name: G, routes: [smart]}]\n", `test.yaml:2:26: the route "smart" is needed and not in the file, which leaves it no target`, true},
+		"OfAPrunedOne":     {"providers: []\nroute_groups: [{name: G, routes: [smart]}]\n", `test.yaml:2:26: the route "smart" is needed and not in the file, which leaves it no target`, true},
+		"NoMoreOwnRoute":   {"models: [{provider: Sharing, upstream_model: own}]\nroute_groups: [{name: G, routes: [own]}]\n", `test.yaml:2:26: the route "own" is needed and not in the file, which leaves it no target`, false},
 		"NotItsOwnRoute":   {"models: [{provider: Old, upstream_model: gpt-5}]\nroutes:\n- name: gpt-5\n  targets: [{provider: Old, upstream_model: gpt-5}]\n", "test.yaml:1:10: bare_alias must be true, since the route gpt-5 at test.yaml:3:3 has the model in it", false},
+		"PrunedConnection": {"connections: []\n", `the connection "Shared" is not in the file, whose list of connections would delete it, and the provider "Sharing" needs it`, true},
+		"PrunedGroup":      {"route_groups: []\n", `the route group "Held" is not in the file, whose list of route_groups would delete it, and the model access policy "Holds" needs it`, true},
+		"Detached":         {"providers: [{name: Sharing, model_provider: openai, base_url: \"https://old.example/v1\"}]\n", "test.yaml:1:13: the provider Sharing has its connection's credential, and without the connection needs its own: give api_key or credentials", false},
 		"KeyAndConnection": {"connections: [{name: C, model_provider: openai, base_url: \"https://old.example/v1\", api_key: {env: A}}]\nproviders: [{name: New, model_provider: openai, base_url: \"https://old.example/v1\", connection: C, api_key: {env: A}}]\n", "test.yaml:2:100: a connection excludes a credential of the provider's own", false},
 	} {
 		_, err := o.tryPlan(c.text, manifest.Options{Prune: c.prune})

@@ -274,6 +274,9 @@ func (s *state) idOf(kind, name string) (any, error) {
 	if id, ok := s.ids[kind][k.fold(name)]; ok {
 		return id.String(), nil
 	}
+	if uuid.Validate(name) == nil { // of what is gone: see dangling
+		return name, nil
+	}
 	return nil, fmt.Errorf("there is no %s %q", k.noun, name)
 }
 

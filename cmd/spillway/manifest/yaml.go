@@ -162,7 +162,11 @@ func (r *reader) scalar(n *yaml.Node) any {
 	case "!!null":
 		return nil
 	case "!!bool":
-		return strings.EqualFold(n.Value, "true")
+		if word := strings.ToLower(n.Value); word == "true" || word == "false" {
+			return word == "true"
+		}
+		r.fail(n, "must be true or false") // tagged as a truth value, and none
+		return nil
 	case "!!int":
 		if v, err := strconv.ParseInt(n.Value, 0, 64); err == nil {
 			return v

@@ -45,7 +45,7 @@ func sampleOf(s *openapi3.Schema, request bool, depth int) any {
 		if depth >= maxSampleDepth {
 			return []any{}
 		}
-		return []any{sampleOf(s.Items.Value, request, depth+1)}
+		return slices.Repeat([]any{sampleOf(s.Items.Value, request, depth+1)}, max(1, int(s.MinItems)))
 	case s.Type.Is(openapi3.TypeInteger), s.Type.Is(openapi3.TypeNumber):
 		if s.Min != nil {
 			return *s.Min

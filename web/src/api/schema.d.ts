@@ -1108,7 +1108,8 @@ export interface paths {
          *
          *     Another `name` is carried, in the same transaction, into what calls the provider's models `<provider>/<model>`: model
          *     access policies, route groups, rate limits, budgets and routing policies. A name that is a route's stays the route's.
-         *     The audit event of the change names each of them. Where two limits would then count the same it is refused with 409.
+         *     The answer (`moved`) and the audit event of the change name each of them. Where two limits would then count the same it is
+         *     refused with 409.
          */
         put: operations["updateProvider"];
         post?: never;
@@ -1868,6 +1869,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ApiKey: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -1905,6 +1908,22 @@ export interface components {
              */
             key_prefix: string;
             kind: components["schemas"]["KeyKind"];
+            /** @description The `change_note` of the last change; null where that had none. */
+            last_change_note: string | null;
+            /**
+             * Format: date-time
+             * @description Null until the first change after creation; its use is none.
+             */
+            last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
+            last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
+            last_modified_by_name: string | null;
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
+            last_modified_by_user_id: string | null;
             /**
              * Format: date-time
              * @description When it was last used; null: never, or nobody noted it.
@@ -2154,6 +2173,8 @@ export interface components {
             action_on_exhaust: components["schemas"]["BudgetAction"];
             /** @description Percentages of a limit, each reported once in a period. */
             alert_thresholds: number[];
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             cost_limit: components["schemas"]["Money"] | null;
             /**
              * Format: date-time
@@ -2923,13 +2944,32 @@ export interface components {
             project: string;
         };
         GovernanceConfig: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             default_model_access: components["schemas"]["DefaultModelAccess"];
+            /** @description The `change_note` of the last change; null where that had none. */
+            last_change_note: string | null;
+            /**
+             * Format: date-time
+             * @description Null until it is set.
+             */
+            last_modified_at: string | null;
+            /** @description The email address of who changed it last. */
+            last_modified_by_email: string | null;
+            /** @description The name of who changed it last. */
+            last_modified_by_name: string | null;
+            /**
+             * Format: uuid
+             * @description Who changed it last; null: nobody, or not a person with an account.
+             */
+            last_modified_by_user_id: string | null;
             /** @description Whether a model mapping can be enabled only with a price, the shipped one too, or on a provider that is not metered. What is enabled already stays so. */
             require_pricing_for_mappings: boolean;
             /** @description Whether callers may call routing policies only. It is stored only so far. */
             require_routing_policy: boolean;
         };
         GovernanceConfigUpdate: {
+            change_note?: components["schemas"]["ChangeNote"];
             /** @description Unchanged where it is absent; `allow` until it is set. */
             default_model_access?: components["schemas"]["DefaultModelAccess"];
             /** @description Default false, until it is set. */
@@ -3089,6 +3129,8 @@ export interface components {
          */
         MappingSource: "catalog" | "custom";
         ModelAccessPolicy: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -3246,6 +3288,8 @@ export interface components {
             budget_status: {
                 [key: string]: unknown;
             } | null;
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /** @description So many failures within the window cool the target down; 0: none do. */
             cooldown_failure_threshold: number;
             /** @description Seconds of the first cooldown; each next one is twice as long. */
@@ -3445,6 +3489,7 @@ export interface components {
             priority: number;
         };
         ModelMappingReorder: {
+            change_note?: components["schemas"]["ChangeNote"];
             /** @description The mappings and the priority of each. */
             entries: components["schemas"]["ModelMappingPriority"][];
         };
@@ -3679,6 +3724,8 @@ export interface components {
          */
         ModelProvider: "openai" | "anthropic" | "azure_openai" | "google_ai" | "bedrock" | "vertex" | "groq" | "together" | "mistral" | "cohere" | "xai" | "fireworks" | "perplexity" | "openrouter" | "deepseek" | "custom";
         ModelRouteGroup: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -3771,6 +3818,23 @@ export interface components {
          * @example 25000
          */
         Money: number;
+        /** @description What has the new name now. */
+        Moved: {
+            /** @description Those whose `target_model_alias` it was. */
+            budgets: components["schemas"]["Named"][];
+            /** @description Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. Of a provider 0. */
+            kept_enablements: number;
+            /** @description Policies that name it by its new name now. */
+            model_access_policies: components["schemas"]["Named"][];
+            /** @description Groups that have it by its new name now. */
+            model_route_groups: components["schemas"]["Named"][];
+            /** @description Those whose `target_model_alias` it was. */
+            rate_limits: components["schemas"]["Named"][];
+            /** @description Those with a slot or a determiner of the name. */
+            routing_policies: components["schemas"]["Named"][];
+            /** @description How many targets the route has; of a provider, how many models are enabled on it. */
+            targets: number;
+        };
         Named: {
             /**
              * Format: uuid
@@ -4014,6 +4078,8 @@ export interface components {
             last_modified_by_user_id: string | null;
             model_provider: components["schemas"]["ModelProvider"];
             model_sync_mode: components["schemas"]["ModelSyncMode"];
+            /** @description What another name was carried into; only in the answer of the update that did, and only where that is something. */
+            moved?: components["schemas"]["Moved"];
             /**
              * @description Its name, for people.
              * @example OpenAI EU
@@ -4188,6 +4254,8 @@ export interface components {
         };
         /** @description How much may be asked in a minute. */
         RateLimit: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /**
              * Format: date-time
              * @description When it was created.
@@ -4557,23 +4625,7 @@ export interface components {
             model_alias: string;
         };
         RouteRenamed: {
-            /** @description What has the new name now. */
-            moved: {
-                /** @description Those whose `target_model_alias` it was. */
-                budgets: components["schemas"]["Named"][];
-                /** @description Targets that were a model's 1:1 enablement: it stays, and a copy has the new name. */
-                kept_enablements: number;
-                /** @description Policies that name it by its new name now. */
-                model_access_policies: components["schemas"]["Named"][];
-                /** @description Groups that have it by its new name now. */
-                model_route_groups: components["schemas"]["Named"][];
-                /** @description Those whose `target_model_alias` it was. */
-                rate_limits: components["schemas"]["Named"][];
-                /** @description Those with a slot or a determiner of the name. */
-                routing_policies: components["schemas"]["Named"][];
-                /** @description Whom or what it is about, in order. */
-                targets: number;
-            };
+            moved: components["schemas"]["Moved"];
             route: components["schemas"]["Route"];
         };
         RouteTarget: {
@@ -4652,6 +4704,8 @@ export interface components {
             targets: components["schemas"]["RouteTarget"][];
         };
         RoutingPolicy: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /** @description Token counts between the slots. */
             context_breakpoints: number[];
             /**
@@ -4797,6 +4851,8 @@ export interface components {
          */
         RoutingPosture: "savings" | "balanced" | "quality";
         RoutingRule: {
+            /** @description The same as `last_change_note`. */
+            change_note: string | null;
             /** @description Of all the policy's rules. Not in listings, which have them beside the rules. */
             conflicts?: components["schemas"]["RoutingRuleConflict"][];
             /**
@@ -5609,6 +5665,7 @@ export type ModelRouteGroupMembers = components['schemas']['ModelRouteGroupMembe
 export type ModelRouteGroupUpdate = components['schemas']['ModelRouteGroupUpdate'];
 export type ModelSyncMode = components['schemas']['ModelSyncMode'];
 export type Money = components['schemas']['Money'];
+export type Moved = components['schemas']['Moved'];
 export type Named = components['schemas']['Named'];
 export type Node = components['schemas']['Node'];
 export type NodeActivity = components['schemas']['NodeActivity'];
@@ -6875,7 +6932,14 @@ export interface operations {
     removeGroupMember: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description The id of the resource.
@@ -6897,6 +6961,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
             500: components["responses"]["Internal"];
         };
     };
