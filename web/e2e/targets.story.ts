@@ -172,6 +172,19 @@ describe('the menu of a route', () => {
 
   it('duplicates it, puts it into a group, and deletes it', async () => {
     const { page } = await opened('copied');
+    // By the keyboard: who looks and leaves is where they were.
+    const more = page.getByRole('button', { name: 'More for copied', exact: true });
+    await more.press('Enter');
+    await page.getByRole('menu').press('ArrowDown');
+    await page.getByRole('menuitem', { name: 'Rename' }).press('Enter');
+    await dialog(page).getByRole('textbox', { name: 'Name' }).press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
+    await expect.poll(() => more.evaluate((b) => b === document.activeElement)).toBe(true);
+    const create = page.getByRole('button', { name: 'Create route' });
+    await create.press('Enter');
+    await dialog(page).getByRole('textbox', { name: 'Name' }).press('Escape');
+    await expect.poll(() => create.evaluate((b) => b === document.activeElement)).toBe(true);
+
     await fromMenu(page, 'copied', 'Duplicate');
     await dialog(page).getByRole('button', { name: 'Duplicate' }).click();
     await page.getByRole('button', { name: 'copied-copy', exact: true }).waitFor();
