@@ -1113,6 +1113,26 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
 	RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AddRouteTargetsWithBody Add targets to a route
+	//
+	// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+	// `enable_models` is set. A target that the route has already is a 409.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+	AddRouteTargetsWithBody(ctx context.Context, alias Alias, params *AddRouteTargetsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddRouteTargets Add targets to a route
+	//
+	// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+	// `enable_models` is set. A target that the route has already is a 409.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+	AddRouteTargets(ctx context.Context, alias Alias, params *AddRouteTargetsParams, body AddRouteTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRoutingPolicies List the routing policies
 	//
 	// Corresponds with GET /api/llm-gateway/admin/routing-policies (the `ListRoutingPolicies` operationId).
@@ -3726,6 +3746,46 @@ func (c *Client) RenameRouteWithBody(ctx context.Context, alias Alias, params *R
 // Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
 func (c *Client) RenameRoute(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRenameRouteRequest(c.Server, alias, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddRouteTargetsWithBody Add targets to a route
+//
+// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+// `enable_models` is set. A target that the route has already is a 409.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+func (c *Client) AddRouteTargetsWithBody(ctx context.Context, alias Alias, params *AddRouteTargetsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddRouteTargetsRequestWithBody(c.Server, alias, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddRouteTargets Add targets to a route
+//
+// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+// `enable_models` is set. A target that the route has already is a 409.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+func (c *Client) AddRouteTargets(ctx context.Context, alias Alias, params *AddRouteTargetsParams, body AddRouteTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddRouteTargetsRequest(c.Server, alias, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6698,6 +6758,18 @@ func NewListModelMappingsRequest(server string, params *ListModelMappingsParams)
 
 		}
 
+		if params.Unhealthy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "unhealthy", *params.Unhealthy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -9061,6 +9133,79 @@ func NewRenameRouteRequestWithBody(server string, alias Alias, params *RenameRou
 			}
 
 			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewAddRouteTargetsRequest calls the generic AddRouteTargets builder with application/json body
+func NewAddRouteTargetsRequest(server string, alias Alias, params *AddRouteTargetsParams, body AddRouteTargetsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddRouteTargetsRequestWithBody(server, alias, params, "application/json", bodyReader)
+}
+
+// NewAddRouteTargetsRequestWithBody constructs an http.Request for the AddRouteTargets method, with any body, and a specified content type
+func NewAddRouteTargetsRequestWithBody(server string, alias Alias, params *AddRouteTargetsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alias", alias, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/llm-gateway/admin/routes/%s/targets", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
 		}
 
 	}
@@ -11913,6 +12058,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/llm-gateway/admin/routes/{alias}/rename (the `RenameRoute` operationId).
 	RenameRouteWithResponse(ctx context.Context, alias Alias, params *RenameRouteParams, body RenameRouteJSONRequestBody, reqEditors ...RequestEditorFn) (*RenameRouteResponse, error)
+
+	// AddRouteTargetsWithBodyWithResponse Add targets to a route
+	//
+	// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+	// `enable_models` is set. A target that the route has already is a 409.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+	AddRouteTargetsWithBodyWithResponse(ctx context.Context, alias Alias, params *AddRouteTargetsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddRouteTargetsResponse, error)
+
+	// AddRouteTargetsWithResponse Add targets to a route
+	//
+	// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+	// `enable_models` is set. A target that the route has already is a 409.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+	AddRouteTargetsWithResponse(ctx context.Context, alias Alias, params *AddRouteTargetsParams, body AddRouteTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddRouteTargetsResponse, error)
 
 	// ListRoutingPoliciesWithResponse List the routing policies
 	//
@@ -16333,6 +16498,8 @@ type ListModelMappingsResponse struct {
 	JSON403 *NotPermitted
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Internal
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ListModelMappingsResponse200Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
@@ -16362,6 +16529,11 @@ func (r ListModelMappingsResponse) GetJSON403() *NotPermitted {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ListModelMappingsResponse) GetJSON500() *Internal {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListModelMappingsResponse) GetJSON503() *Unavailable {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -20781,6 +20953,125 @@ func (r RenameRouteResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RenameRouteResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AddRouteTargetsResponse200Headers the declared response headers of an HTTP 200 response for AddRouteTargets
+type AddRouteTargetsResponse200Headers struct {
+	ETag string
+}
+
+// AddRouteTargetsResponse401Headers the declared response headers of an HTTP 401 response for AddRouteTargets
+type AddRouteTargetsResponse401Headers struct {
+	SetCookie       *string
+	WWWAuthenticate *string
+}
+
+type AddRouteTargetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Route
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadRequest
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthenticated
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *NotPermitted
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NotFound
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Conflict
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *Stale
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *TooLarge
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Unprocessable
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Internal
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *AddRouteTargetsResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *AddRouteTargetsResponse401Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON200() *Route {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON400() *BadRequest {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON401() *Unauthenticated {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON403() *NotPermitted {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON404() *NotFound {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON409() *Conflict {
+	return r.JSON409
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON412() *Stale {
+	return r.JSON412
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON413() *TooLarge {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON422() *Unprocessable {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r AddRouteTargetsResponse) GetJSON500() *Internal {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r AddRouteTargetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddRouteTargetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddRouteTargetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddRouteTargetsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25860,6 +26151,38 @@ func (c *ClientWithResponses) RenameRouteWithResponse(ctx context.Context, alias
 	return ParseRenameRouteResponse(rsp)
 }
 
+// AddRouteTargetsWithBodyWithResponse Add targets to a route
+//
+// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+// `enable_models` is set. A target that the route has already is a 409.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+func (c *ClientWithResponses) AddRouteTargetsWithBodyWithResponse(ctx context.Context, alias Alias, params *AddRouteTargetsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddRouteTargetsResponse, error) {
+	rsp, err := c.AddRouteTargetsWithBody(ctx, alias, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddRouteTargetsResponse(rsp)
+}
+
+// AddRouteTargetsWithResponse Add targets to a route
+//
+// After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+// `enable_models` is set. A target that the route has already is a 409.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/llm-gateway/admin/routes/{alias}/targets (the `AddRouteTargets` operationId).
+func (c *ClientWithResponses) AddRouteTargetsWithResponse(ctx context.Context, alias Alias, params *AddRouteTargetsParams, body AddRouteTargetsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddRouteTargetsResponse, error) {
+	rsp, err := c.AddRouteTargets(ctx, alias, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddRouteTargetsResponse(rsp)
+}
+
 // ListRoutingPoliciesWithResponse List the routing policies
 //
 // Returns a wrapper object for the known response body format(s).
@@ -30528,6 +30851,13 @@ func ParseListModelMappingsResponse(rsp *http.Response) (*ListModelMappingsRespo
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	switch {
@@ -34876,6 +35206,125 @@ func ParseRenameRouteResponse(rsp *http.Response) (*RenameRouteResponse, error) 
 		response.Headers200 = &headers
 	case rsp.StatusCode == 401:
 		var headers RenameRouteResponse401Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.Headers401 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAddRouteTargetsResponse parses an HTTP response from a AddRouteTargetsWithResponse call
+func ParseAddRouteTargetsResponse(rsp *http.Response) (*AddRouteTargetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddRouteTargetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Route
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest NotPermitted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Conflict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Stale
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Unprocessable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers AddRouteTargetsResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers AddRouteTargetsResponse401Headers
 		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

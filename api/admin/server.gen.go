@@ -282,6 +282,9 @@ type ServerInterface interface {
 	// RenameRoute Give a route another name
 	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
 	RenameRoute(ctx echo.Context, alias Alias, params RenameRouteParams) error
+	// AddRouteTargets Add targets to a route
+	// (POST /api/llm-gateway/admin/routes/{alias}/targets)
+	AddRouteTargets(ctx echo.Context, alias Alias, params AddRouteTargetsParams) error
 	// ListRoutingPolicies List the routing policies
 	// (GET /api/llm-gateway/admin/routing-policies)
 	ListRoutingPolicies(ctx echo.Context, params ListRoutingPoliciesParams) error
@@ -1432,6 +1435,13 @@ func (w *ServerInterfaceWrapper) ListModelMappings(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", ctx.QueryParams(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter after: %s", err))
+	}
+
+	// ------------- Optional query parameter "unhealthy" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "unhealthy", ctx.QueryParams(), &params.Unhealthy, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter unhealthy: %s", err))
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
@@ -2683,6 +2693,57 @@ func (w *ServerInterfaceWrapper) RenameRoute(ctx echo.Context) error {
 	return err
 }
 
+// AddRouteTargets converts echo context to params.
+func (w *ServerInterfaceWrapper) AddRouteTargets(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "alias" -------------
+	var alias Alias
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", ctx.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter alias: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddRouteTargetsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.AddRouteTargets(ctx, alias, params)
+	return err
+}
+
 // ListRoutingPolicies converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRoutingPolicies(ctx echo.Context) error {
 	var err error
@@ -3555,6 +3616,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.DELETE(options.BaseURL+"/api/llm-gateway/admin/routes/:alias", wrapper.DeleteRoute, options.OperationMiddlewares["deleteRoute"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/routes/:alias", wrapper.GetRoute, options.OperationMiddlewares["getRoute"]...)
 	router.PUT(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/rename", wrapper.RenameRoute, options.OperationMiddlewares["renameRoute"]...)
+	router.POST(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/targets", wrapper.AddRouteTargets, options.OperationMiddlewares["addRouteTargets"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/routes/:alias/duplicate", wrapper.DuplicateRoute, options.OperationMiddlewares["duplicateRoute"]...)
 	router.GET(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.ListModelAccess, options.OperationMiddlewares["listModelAccess"]...)
 	router.POST(options.BaseURL+"/api/llm-gateway/admin/model-access", wrapper.CreateModelAccess, options.OperationMiddlewares["createModelAccess"]...)
@@ -8756,6 +8818,20 @@ func (response ListModelMappings500JSONResponse) VisitListModelMappingsResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelMappings503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListModelMappings503JSONResponse) VisitListModelMappingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -14231,6 +14307,170 @@ func (response RenameRoute500JSONResponse) VisitRenameRouteResponse(w http.Respo
 	return err
 }
 
+type AddRouteTargetsRequestObject struct {
+	Alias  Alias `json:"alias"`
+	Params AddRouteTargetsParams
+	Body   *AddRouteTargetsJSONRequestBody
+}
+
+type AddRouteTargetsResponseObject interface {
+	VisitAddRouteTargetsResponse(w http.ResponseWriter) error
+}
+
+type AddRouteTargets200ResponseHeaders struct {
+	ETag string
+}
+
+type AddRouteTargets200JSONResponse struct {
+	Body    Route
+	Headers AddRouteTargets200ResponseHeaders
+}
+
+func (response AddRouteTargets200JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response AddRouteTargets400JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets401JSONResponse struct{ UnauthenticatedJSONResponse }
+
+func (response AddRouteTargets401JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets403JSONResponse struct{ NotPermittedJSONResponse }
+
+func (response AddRouteTargets403JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response AddRouteTargets404JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets409JSONResponse struct{ ConflictJSONResponse }
+
+func (response AddRouteTargets409JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets412JSONResponse struct{ StaleJSONResponse }
+
+func (response AddRouteTargets412JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets413JSONResponse struct{ TooLargeJSONResponse }
+
+func (response AddRouteTargets413JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response AddRouteTargets422JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRouteTargets500JSONResponse struct{ InternalJSONResponse }
+
+func (response AddRouteTargets500JSONResponse) VisitAddRouteTargetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRoutingPoliciesRequestObject struct {
 	Params ListRoutingPoliciesParams
 }
@@ -18402,6 +18642,9 @@ type StrictServerInterface interface {
 	// RenameRoute Give a route another name
 	// (PUT /api/llm-gateway/admin/routes/{alias}/rename)
 	RenameRoute(ctx context.Context, request RenameRouteRequestObject) (RenameRouteResponseObject, error)
+	// AddRouteTargets Add targets to a route
+	// (POST /api/llm-gateway/admin/routes/{alias}/targets)
+	AddRouteTargets(ctx context.Context, request AddRouteTargetsRequestObject) (AddRouteTargetsResponseObject, error)
 	// ListRoutingPolicies List the routing policies
 	// (GET /api/llm-gateway/admin/routing-policies)
 	ListRoutingPolicies(ctx context.Context, request ListRoutingPoliciesRequestObject) (ListRoutingPoliciesResponseObject, error)
@@ -21519,6 +21762,55 @@ func (sh *strictHandler) RenameRoute(ctx echo.Context, alias Alias, params Renam
 		return err
 	} else if validResponse, ok := response.(RenameRouteResponseObject); ok {
 		return validResponse.VisitRenameRouteResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// AddRouteTargets operation middleware
+func (sh *strictHandler) AddRouteTargets(ctx echo.Context, alias Alias, params AddRouteTargetsParams) error {
+	var request AddRouteTargetsRequestObject
+
+	request.Alias = alias
+	request.Params = params
+
+	var body AddRouteTargetsJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddRouteTargets(ctx.Request().Context(), request.(AddRouteTargetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddRouteTargets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(AddRouteTargetsResponseObject); ok {
+		return validResponse.VisitAddRouteTargetsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

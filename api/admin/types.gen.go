@@ -4397,6 +4397,20 @@ type RouteTarget struct {
 	UpstreamModel string `json:"upstream_model"`
 }
 
+// RouteTargets Targets that are added to a route.
+type RouteTargets struct {
+	// ChangeNote Why. Kept as `last_change_note`; leaving it out of an update clears the old one.
+	//
+	// Example: Cheaper region
+	ChangeNote *ChangeNote `json:"change_note,omitempty"`
+
+	// EnableModels Enables the targets' models on their providers where they are not.
+	EnableModels *bool `json:"enable_models,omitempty"`
+
+	// Targets One to 100, in the order in which they are tried.
+	Targets []RouteTarget `json:"targets"`
+}
+
 // RoutingPolicy defines model for RoutingPolicy.
 type RoutingPolicy struct {
 	// ContextBreakpoints Token counts between the slots.
@@ -5267,6 +5281,10 @@ type ListModelMappingsParams struct {
 
 	// After Only what comes after this id.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Unhealthy `true` lists only those with a `route_health_status`, however many others there are: what to read again when
+	// health changes. All nodes are asked then and given half a second; without any to ask it is a 503.
+	Unhealthy *bool `form:"unhealthy,omitempty" json:"unhealthy,omitempty"`
 }
 
 // CreateModelMappingParams defines parameters for CreateModelMapping.
@@ -5540,6 +5558,18 @@ type RenameRouteParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// AddRouteTargetsParams defines parameters for AddRouteTargets.
+type AddRouteTargetsParams struct {
+	// IdempotencyKey Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+	// first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+	// that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+	// and the answer is 412. Without the header the last write wins.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ListRoutingPoliciesParams defines parameters for ListRoutingPolicies.
 type ListRoutingPoliciesParams struct {
 	// Limit At most this many. Without it, all.
@@ -5807,6 +5837,9 @@ type DuplicateRouteJSONRequestBody = RouteRename
 
 // RenameRouteJSONRequestBody defines body for RenameRoute for application/json ContentType.
 type RenameRouteJSONRequestBody = RouteRename
+
+// AddRouteTargetsJSONRequestBody defines body for AddRouteTargets for application/json ContentType.
+type AddRouteTargetsJSONRequestBody = RouteTargets
 
 // CreateRoutingPolicyJSONRequestBody defines body for CreateRoutingPolicy for application/json ContentType.
 type CreateRoutingPolicyJSONRequestBody = RoutingPolicyCreate

@@ -27,9 +27,18 @@ var errNotConnected = errors.New("the bus is not connected")
 
 // Health asks every node for the health records of an organization. It returns
 // what came in time, and the nodes that are known to serve the organization and did
-// not answer.
-func (b *Bus) Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error) {
-	return b.askAll(ctx, node.HealthAsk{OrganizationID: organization})
+// not answer. user asks for what concerns this person's own credentials, too; zero:
+// nobody's.
+func (b *Bus) Health(ctx context.Context, organization, user uuid.UUID) (reports []node.HealthReport, silent []string, err error) {
+	return b.askAll(ctx, askFor(organization, user))
+}
+
+func askFor(organization, user uuid.UUID) node.HealthAsk {
+	ask := node.HealthAsk{OrganizationID: organization}
+	if user != uuid.Nil {
+		ask.UserID = &user
+	}
+	return ask
 }
 
 // Nodes is Health with what each node did in the last hour.
@@ -52,11 +61,7 @@ func (b *Bus) askAll(ctx context.Context, ask node.HealthAsk) (reports []node.He
 // all, and is listened to only when nobody else answers. user asks for what concerns this
 // person's own credentials, too; zero: nobody's.
 func (b *Bus) Glance(ctx context.Context, organization, user uuid.UUID) (report *node.HealthReport, err error) {
-	ask := node.HealthAsk{OrganizationID: organization}
-	if user != uuid.Nil {
-		ask.UserID = &user
-	}
-	err = b.askHealth(ctx, ask, glanceTime, func(r node.HealthReport) (enough bool) {
+	err = b.askHealth(ctx, askFor(organization, user), glanceTime, func(r node.HealthReport) (enough bool) {
 		report = &r
 		return !r.Partial
 	})

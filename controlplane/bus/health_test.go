@@ -189,7 +189,7 @@ func TestHealthNamesWhoAnswered(t *testing.T) {
 	serve(t, b, nc, org, "one", node.HealthReport{})
 	serve(t, b, nc, org, "two", node.HealthReport{})
 	serve(t, b, nc, org, "three")
-	reports, silent, err := b.Health(t.Context(), org)
+	reports, silent, err := b.Health(t.Context(), org, uuid.Nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (s *server) GetConfigStatus(ctx context.Context, _ admin.GetConfigStatusReq
 	}
 	out := admin.ConfigStatus{Epoch: v.Epoch, Version: v.Version, PublishedVersion: v.Published, Acts: acts(), Nodes: []admin.ConfigNode{}}
 	org := principal(ctx).OrganizationID
-	reports, silent, err := s.fleet.Health(ctx, org)
+	reports, silent, err := s.fleet.Health(ctx, org, uuid.Nil)
 	if err != nil { // what the nodes serve is not known; all else is
 		s.log.Warn("the nodes' configuration is not known", "error", err)
 		return admin.GetConfigStatus200JSONResponse(out), nil

@@ -199,6 +199,9 @@ var recipes = map[string]func(*testing.T, *ground) offer{
 	"renameRoute": func(t *testing.T, g *ground) offer {
 		return offer{path: g.route(t) + "/rename", body: fields{"model_alias": uuid.NewString()}}
 	},
+	"addRouteTargets": func(t *testing.T, g *ground) offer {
+		return offer{path: g.route(t) + "/targets", body: fields{"targets": []any{onProvider(g.has["providers"], uuid.NewString())}, "enable_models": true}}
+	},
 	"duplicateRoute": func(t *testing.T, g *ground) offer {
 		return offer{path: g.route(t) + "/duplicate", body: fields{"model_alias": uuid.NewString()}}
 	},
@@ -303,6 +306,11 @@ var provocations = map[string]map[int]func(*testing.T, *ground, offer) answer{
 	"listRoutingRules":  {404: missingPolicy},
 	"createRoutingRule": {404: missingPolicy},
 
+	"listModelMappings": {503: func(t *testing.T, g *ground, o offer) answer {
+		g.nodes.err = tenant.Unavailable()
+		defer func() { g.nodes.err = nil }()
+		return g.call(t, "GET", o.path+"?unhealthy=true", nil) // the others it lists without nodes
+	}},
 	"watchChanges":    {429: oneStreamMore},
 	"watchOwnChanges": {429: oneStreamMore},
 	"getAwsTrustInfo": {400: func(t *testing.T, g *ground, _ offer) answer {

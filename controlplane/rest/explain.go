@@ -132,7 +132,7 @@ func (s *server) knowKey(ctx context.Context, id *uuid.UUID) error {
 // assumeHealth puts what the nodes report on the board. Without them everything is
 // healthy, and the answer says so.
 func (s *server) assumeHealth(ctx context.Context, e *explanation, board *decide.Board) {
-	reports, silent, err := s.fleet.Health(ctx, e.org.ID)
+	reports, silent, err := s.fleet.Health(ctx, e.org.ID, uuid.Nil)
 	e.now = time.Now() // what the nodes say runs from when they said it
 	if err != nil {
 		s.log.Warn("health not known", "error", err)
@@ -144,7 +144,7 @@ func (s *server) assumeHealth(ctx context.Context, e *explanation, board *decide
 	slices.Sort(e.out.Health.Answered)
 	e.out.Health.Silent = append(e.out.Health.Silent, silent...)
 	e.out.Health.Included = len(reports) > 0
-	board.Assume(e.org.ID, merged(reports), e.now)
+	board.Assume(e.org.ID, merged(recordsOf(reports)), e.now)
 }
 
 // caller looks the key up as a node would. Why it is refused is told here only: an

@@ -19,10 +19,11 @@ import (
 // reach just now.
 type Fleet interface {
 	// Health returns what the nodes know of an organization's targets, and the names
-	// of those that did not answer in time.
-	Health(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
+	// of those that did not answer in time. user is whose own credentials they tell of,
+	// too; zero: nobody's.
+	Health(ctx context.Context, organization, user uuid.UUID) (reports []node.HealthReport, silent []string, err error)
 	// Glance is Health in a hurry: what the first node to answer knows, or nil when none
-	// answers at once. user is whose own credentials it tells of, too; zero: nobody's.
+	// answers at once.
 	Glance(ctx context.Context, organization, user uuid.UUID) (*node.HealthReport, error)
 	// Nodes is Health with what each node did in the last hour.
 	Nodes(ctx context.Context, organization uuid.UUID) (reports []node.HealthReport, silent []string, err error)
@@ -41,7 +42,7 @@ type Fleet interface {
 // nobody is the fleet of a control plane that is not connected to one.
 type nobody struct{}
 
-func (nobody) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
+func (nobody) Health(context.Context, uuid.UUID, uuid.UUID) ([]node.HealthReport, []string, error) {
 	return nil, nil, tenant.Unavailable()
 }
 
@@ -88,7 +89,7 @@ func (s *server) ListRouteHealth(ctx context.Context, _ admin.ListRouteHealthReq
 		out.Nodes.Answered = append(out.Nodes.Answered, r.Node)
 	}
 	slices.Sort(out.Nodes.Answered)
-	for _, r := range merged(reports) {
+	for _, r := range merged(recordsOf(reports)) {
 		if p, exists := byID[r.ProviderID]; exists { // a deleted provider's record ends with its log
 			out.Routes = append(out.Routes, showHealth(r, p))
 		}
@@ -110,7 +111,7 @@ func (s *server) ResetRouteHealth(ctx context.Context, r admin.ResetRouteHealthR
 		return nil, tenant.Unavailable()
 	}
 	out := admin.RouteHealthResetResult{ProviderId: r.ProviderId, UpstreamModel: model, SharedStateCleared: true}
-	for _, record := range merged(reports) {
+	for _, record := range merged(recordsOf(reports)) {
 		if record.ProviderID == r.ProviderId && record.UpstreamModel == model {
 			out.WasEjected = record.State != node.StateHealthy
 		}
@@ -119,7 +120,7 @@ func (s *server) ResetRouteHealth(ctx context.Context, r admin.ResetRouteHealthR
 }
 
 func (s *server) health(ctx context.Context) ([]node.HealthReport, []string, error) {
-	reports, silent, err := s.fleet.Health(ctx, principal(ctx).OrganizationID)
+	reports, silent, err := s.fleet.Health(ctx, principal(ctx).OrganizationID, principal(ctx).UserID)
 	if err != nil {
 		s.log.Warn("health not known", "error", err)
 		return nil, nil, tenant.Unavailable()
@@ -127,17 +128,28 @@ func (s *server) health(ctx context.Context) ([]node.HealthReport, []string, err
 	return reports, silent, nil
 }
 
+// recordsOf are what each node tells of everyone, ownOf what of the person that asked.
+func recordsOf(reports []node.HealthReport) (lists [][]node.RecordHealth) {
+	for _, r := range reports {
+		lists = append(lists, r.Records)
+	}
+	return lists
+}
+
+func ownOf(reports []node.HealthReport) (lists [][]node.RecordHealth) {
+	for _, r := range reports {
+		lists = append(lists, r.Own)
+	}
+	return lists
+}
+
 // merged makes one list of the nodes' reports: of each record, and of each policy on
 // it, the strictest view with the probes of all nodes. Nodes differ only for a moment.
-func merged(reports []node.HealthReport) []node.RecordHealth {
-	type key struct {
-		provider uuid.UUID
-		model    string
-	}
-	records := map[key]*node.RecordHealth{}
-	for _, report := range reports {
-		for _, r := range report.Records {
-			k := key{r.ProviderID, r.UpstreamModel}
+func merged(lists [][]node.RecordHealth) []node.RecordHealth {
+	records := map[tenant.Upstream]*node.RecordHealth{}
+	for _, list := range lists {
+		for _, r := range list {
+			k := tenant.Upstream{ProviderID: r.ProviderID, Model: r.UpstreamModel}
 			if records[k] == nil {
 				records[k] = &node.RecordHealth{ProviderID: r.ProviderID, UpstreamModel: r.UpstreamModel, Judgement: r.Judgement, Policies: slices.Clone(r.Policies)}
 				continue

@@ -95,6 +95,7 @@ var bodyTypes = map[tenant.Operation]func() any{
 	tenant.AddModelRouteGroupMembers:  func() any { return new(admin.AddModelRouteGroupMembersJSONRequestBody) },
 	tenant.UpdateGovernanceConfig:     func() any { return new(admin.UpdateGovernanceConfigJSONRequestBody) },
 	tenant.CreateRoute:                func() any { return new(admin.CreateRouteJSONRequestBody) },
+	tenant.AddRouteTargets:            func() any { return new(admin.AddRouteTargetsJSONRequestBody) },
 	tenant.RenameRoute:                func() any { return new(admin.RenameRouteJSONRequestBody) },
 	tenant.DuplicateRoute:             func() any { return new(admin.DuplicateRouteJSONRequestBody) },
 	tenant.CreateConnection:           func() any { return new(admin.CreateConnectionJSONRequestBody) },

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -11,6 +13,9 @@ import (
 )
 
 func (s *server) ListModelMappings(ctx context.Context, r admin.ListModelMappingsRequestObject) (admin.ListModelMappingsResponseObject, error) {
+	if valueOr(r.Params.Unhealthy, false) {
+		return s.listUnhealthy(ctx, r.Params)
+	}
 	list, err := s.store.Mappings().List(ctx, principal(ctx), store.Page[uuid.UUID]{After: r.Params.After, Limit: r.Params.Limit})
 	if err != nil {
 		return nil, err
@@ -19,7 +24,28 @@ func (s *server) ListModelMappings(ctx context.Context, r admin.ListModelMapping
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListModelMappings200JSONResponse{Body: s.showMappings(ctx, list), Headers: admin.ListModelMappings200ResponseHeaders{Link: next}}, nil
+	return mappingListing{listing[admin.ModelMapping]{each(list, s.showMapping(ctx)), next}}, nil
+}
+
+// listUnhealthy lists what the nodes hold back. Here a node that does not answer in time
+// is no reason to call a target healthy: all are asked, and given their time.
+func (s *server) listUnhealthy(ctx context.Context, page admin.ListModelMappingsParams) (admin.ListModelMappingsResponseObject, error) {
+	reports, _, err := s.health(ctx)
+	if err != nil {
+		return nil, err
+	}
+	standings := standings{everyone: judgements(merged(recordsOf(reports))), own: judgements(merged(ownOf(reports)))}
+	list, err := s.store.Mappings().Of(ctx, principal(ctx), standings.unhealthy())
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(m tenant.Mapping) bool { return standings.of(m) == nil })
+	list, next, err := pageOf(list, mappingID, page.Limit, page.After, pathPrefix+"model-mappings?unhealthy=true")
+	if err != nil {
+		return nil, err
+	}
+	show := func(m tenant.Mapping) admin.ModelMapping { return showStanding(m, standings) }
+	return mappingListing{listing[admin.ModelMapping]{each(list, show), next}}, nil
 }
 
 func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMappingRequestObject) (admin.CreateModelMappingResponseObject, error) {
@@ -36,7 +62,7 @@ func (s *server) CreateModelMapping(ctx context.Context, r admin.CreateModelMapp
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateModelMapping200JSONResponse{Body: s.showMappings(ctx, []tenant.Mapping{m})[0], Headers: admin.CreateModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
+	return admin.CreateModelMapping200JSONResponse{Body: s.showMapping(ctx)(m), Headers: admin.CreateModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
 }
 
 func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingRequestObject) (admin.GetModelMappingResponseObject, error) {
@@ -44,7 +70,7 @@ func (s *server) GetModelMapping(ctx context.Context, r admin.GetModelMappingReq
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetModelMapping200JSONResponse{Body: s.showMappings(ctx, []tenant.Mapping{m})[0], Headers: admin.GetModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
+	return admin.GetModelMapping200JSONResponse{Body: s.showMapping(ctx)(m), Headers: admin.GetModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
 }
 
 func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMappingRequestObject) (admin.UpdateModelMappingResponseObject, error) {
@@ -61,7 +87,7 @@ func (s *server) UpdateModelMapping(ctx context.Context, r admin.UpdateModelMapp
 	if err != nil {
 		return nil, err
 	}
-	return admin.UpdateModelMapping200JSONResponse{Body: s.showMappings(ctx, []tenant.Mapping{m})[0], Headers: admin.UpdateModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
+	return admin.UpdateModelMapping200JSONResponse{Body: s.showMapping(ctx)(m), Headers: admin.UpdateModelMapping200ResponseHeaders{ETag: tenant.ETag(m.Revision)}}, nil
 }
 
 func (s *server) DeleteModelMapping(ctx context.Context, r admin.DeleteModelMappingRequestObject) (admin.DeleteModelMappingResponseObject, error) {
@@ -81,16 +107,16 @@ func (s *server) ReorderModelMappings(ctx context.Context, r admin.ReorderModelM
 	return admin.ReorderModelMappings200JSONResponse{Ok: true}, nil
 }
 
-// showMappings shows rows with what the nodes make of them at the moment.
-func (s *server) showMappings(ctx context.Context, list []tenant.Mapping) []admin.ModelMapping {
-	out := mapAll(list, showMapping)
-	if len(list) == 0 {
-		return out
-	}
-	standings := s.standings(ctx)
-	for i, m := range list {
-		out[i].RouteHealthStatus = standings.of(m)
-	}
+// showMapping returns what shows rows with what the nodes make of them at the moment:
+// they are asked once, when there is a row to show.
+func (s *server) showMapping(ctx context.Context) func(tenant.Mapping) admin.ModelMapping {
+	standings := sync.OnceValue(func() standings { return s.standings(ctx) })
+	return func(m tenant.Mapping) admin.ModelMapping { return showStanding(m, standings()) }
+}
+
+func showStanding(m tenant.Mapping, by standings) admin.ModelMapping {
+	out := showMapping(m)
+	out.RouteHealthStatus = by.of(m)
 	return out
 }
 

@@ -63,7 +63,7 @@ func (s standings) ownModel(r *decide.Route, access *decide.Access) admin.OwnMod
 		if _, denied := access.Denies(r, t); denied || t.Unservable != "" {
 			continue
 		}
-		status := s.status(standing{t.Provider.ID, t.UpstreamModel, t.Cooldown})
+		status := s.status(standing{tenant.Upstream{ProviderID: t.Provider.ID, Model: t.UpstreamModel}, t.Cooldown})
 		if first {
 			first = false
 			out.UpstreamModel, out.ProviderName, out.ProviderId, out.RouteHealthStatus = t.UpstreamModel, t.Provider.Name, t.Provider.ID, status

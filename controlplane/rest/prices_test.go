@@ -364,6 +364,11 @@ func TestEffectivePricing(t *testing.T) {
 	for _, tier := range tiers {
 		ids = append(ids, a.price(t, tier.body).id(t))
 	}
+	for _, row := range a.call(t, "GET", mappingsPath, nil).want(t, 200).list(t) { // the same model, on the other provider
+		if got := row["effective_pricing"].(map[string]any)["input_cost_per_million_tokens"]; row["provider_id"] == other && got != 91.0 {
+			t.Errorf("of the other provider: %v", got)
+		}
+	}
 	for i, tier := range tiers {
 		want := with(pricing(tier.source), fields{"pricing_rule_id": ids[i], "input_cost_per_million_tokens": float64(i + 1), "output_cost_per_million_tokens": 10.0})
 		for _, null := range []string{"cache_read_cost_per_million_tokens", "cache_write_cost_per_million_tokens"} {

@@ -88,7 +88,7 @@ func (s *server) ListProviderModelMappings(ctx context.Context, r admin.ListProv
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListProviderModelMappings200JSONResponse{Body: s.showMappings(ctx, list), Headers: admin.ListProviderModelMappings200ResponseHeaders{Link: next}}, nil
+	return admin.ListProviderModelMappings200JSONResponse{Body: mapAll(list, s.showMapping(ctx)), Headers: admin.ListProviderModelMappings200ResponseHeaders{Link: next}}, nil
 }
 
 func (s *server) GetProviderCatalog(context.Context, admin.GetProviderCatalogRequestObject) (admin.GetProviderCatalogResponseObject, error) {

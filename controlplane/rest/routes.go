@@ -17,17 +17,29 @@ func (s *server) ListRoutes(ctx context.Context, r admin.ListRoutesRequestObject
 	if err != nil {
 		return nil, err
 	}
-	return admin.ListRoutes200JSONResponse{Body: s.showRoutes(ctx, list), Headers: admin.ListRoutes200ResponseHeaders{Link: next}}, nil
+	return routeListing{listing[admin.Route]{each(list, s.showRoute(ctx)), next}}, nil
 }
 
 func (s *server) CreateRoute(ctx context.Context, r admin.CreateRouteRequestObject) (admin.CreateRouteResponseObject, error) {
 	b := r.Body
-	route, err := s.store.Routes().Create(ctx, principal(ctx), tenant.RouteCreate{
-		Alias: b.ModelAlias, Targets: mapAll(b.Targets, routeTarget), EnableModels: valueOr(b.EnableModels, false), ChangeNote: b.ChangeNote})
+	route, err := s.store.Routes().Create(ctx, principal(ctx), tenant.RouteCreate{Alias: b.ModelAlias, RouteTargets: routeTargets(b.Targets, b.EnableModels, b.ChangeNote)})
 	if err != nil {
 		return nil, err
 	}
-	return admin.CreateRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.CreateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
+	return admin.CreateRoute200JSONResponse{Body: s.showRoute(ctx)(route), Headers: admin.CreateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
+}
+
+func (s *server) AddRouteTargets(ctx context.Context, r admin.AddRouteTargetsRequestObject) (admin.AddRouteTargetsResponseObject, error) {
+	b := r.Body
+	route, err := s.store.Routes().AddTargets(ctx, principal(ctx), r.Alias, routeTargets(b.Targets, b.EnableModels, b.ChangeNote))
+	if err != nil {
+		return nil, err
+	}
+	return admin.AddRouteTargets200JSONResponse{Body: s.showRoute(ctx)(route), Headers: admin.AddRouteTargets200ResponseHeaders{ETag: route.ETag()}}, nil
+}
+
+func routeTargets(list []admin.RouteTarget, enable *bool, note *string) tenant.RouteTargets {
+	return tenant.RouteTargets{Targets: mapAll(list, routeTarget), EnableModels: valueOr(enable, false), ChangeNote: note}
 }
 
 func routeTarget(t admin.RouteTarget) tenant.RouteTarget {
@@ -45,7 +57,7 @@ func (s *server) GetRoute(ctx context.Context, r admin.GetRouteRequestObject) (a
 	if err != nil {
 		return nil, err
 	}
-	return admin.GetRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.GetRoute200ResponseHeaders{ETag: route.ETag()}}, nil
+	return admin.GetRoute200JSONResponse{Body: s.showRoute(ctx)(route), Headers: admin.GetRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObject) (admin.RenameRouteResponseObject, error) {
@@ -53,7 +65,7 @@ func (s *server) RenameRoute(ctx context.Context, r admin.RenameRouteRequestObje
 	if err != nil {
 		return nil, err
 	}
-	out := admin.RouteRenamed{Route: s.showRoute(ctx, route)}
+	out := admin.RouteRenamed{Route: s.showRoute(ctx)(route)}
 	out.Moved.Targets, out.Moved.KeptEnablements = moved.Targets, moved.Kept
 	out.Moved.ModelRouteGroups, out.Moved.ModelAccessPolicies = mapAll(moved.Groups, showNamed), mapAll(moved.Policies, showNamed)
 	out.Moved.RateLimits, out.Moved.Budgets = mapAll(moved.RateLimits, showNamed), mapAll(moved.Budgets, showNamed)
@@ -66,7 +78,7 @@ func (s *server) DuplicateRoute(ctx context.Context, r admin.DuplicateRouteReque
 	if err != nil {
 		return nil, err
 	}
-	return admin.DuplicateRoute200JSONResponse{Body: s.showRoute(ctx, route), Headers: admin.DuplicateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
+	return admin.DuplicateRoute200JSONResponse{Body: s.showRoute(ctx)(route), Headers: admin.DuplicateRoute200ResponseHeaders{ETag: route.ETag()}}, nil
 }
 
 func (s *server) DeleteRoute(ctx context.Context, r admin.DeleteRouteRequestObject) (admin.DeleteRouteResponseObject, error) {
@@ -78,27 +90,18 @@ func (s *server) DeleteRoute(ctx context.Context, r admin.DeleteRouteRequestObje
 		ModelRouteGroups: mapAll(gone.Groups, showNamed), ModelAccessPolicies: mapAll(gone.Policies, showNamed)}, nil
 }
 
-func (s *server) showRoute(ctx context.Context, r tenant.Route) admin.Route {
-	return s.showRoutes(ctx, []tenant.Route{r})[0]
-}
-
-// showRoutes shows routes with what the nodes make of their targets at the moment.
-func (s *server) showRoutes(ctx context.Context, list []tenant.Route) []admin.Route {
-	var rows []tenant.Mapping
-	for _, r := range list {
-		rows = append(rows, r.Targets...)
-	}
-	shown := s.showMappings(ctx, rows)
-	return mapAll(list, func(r tenant.Route) admin.Route {
-		out := admin.Route{ModelAlias: r.Alias, Targets: shown[:len(r.Targets)], ModelRouteGroups: mapAll(r.Groups, showNamed)}
-		shown = shown[len(r.Targets):]
+// showRoute returns what shows routes with what the nodes make of their targets at the moment.
+func (s *server) showRoute(ctx context.Context) func(tenant.Route) admin.Route {
+	showMapping := s.showMapping(ctx)
+	return func(r tenant.Route) admin.Route {
+		out := admin.Route{ModelAlias: r.Alias, Targets: mapAll(r.Targets, showMapping), ModelRouteGroups: mapAll(r.Groups, showNamed)}
 		for _, t := range out.Targets {
 			if t.ServingStatus.IsNull() && !coolsForEveryone(t.RouteHealthStatus) {
 				out.TargetsAvailable++
 			}
 		}
 		return out
-	})
+	}
 }
 
 func coolsForEveryone(s *admin.RouteHealthStatus) bool {

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -97,12 +98,12 @@ func TestRouteCreate(t *testing.T) {
 			"retry_on_429_count must be between 0 and 10", "targets[0].retry_on_429_count"},
 		"NotEnabled": {routeTo("x", onProvider(first, "other")), 400, "invalid_request_error",
 			"Cannot route to 'other' on this provider: the model is not enabled. Enable it under LLM Configuration → Models first, then create the route.", "targets[0].upstream_model"},
-		"Twice":   {routeTo("x", onProvider(first, "m"), onProvider(first, "m")), 409, "conflict_error", "A mapping of this alias to this model on this provider already exists.", "model_alias"},
+		"Twice":   {routeTo("x", onProvider(first, "m"), onProvider(first, "m")), 409, "conflict_error", "A mapping of this alias to this model on this provider already exists.", "targets[1].upstream_model"},
 		"BadUUID": {routeTo("x", onProvider("y", "m")), 422, "invalid_request_error", "targets[0].provider_id: UUID parsing failed", "targets[0].provider_id"},
 		"Unknown": {routeTo("x", with(onProvider(first, "m"), fields{"priority": 1})), 400, "invalid_request_error", "targets[0]: unknown field `priority`", "targets[0].priority"},
 	} {
 		got := a.call(t, "POST", routesPath, c.body).wantError(t, c.status, c.kind, c.message)
-		if p := got.errorField(t, "param"); p != c.param && name != "Twice" {
+		if p := got.errorField(t, "param"); p != c.param {
 			t.Errorf("%s: param %q, want %q", name, p, c.param)
 		}
 	}
@@ -132,6 +133,53 @@ func TestRouteCreateEnables(t *testing.T) {
 	if diff := cmp.Diff([]string{"A/m true", "B/m true", "B/n false", "A/new false"}, enablements); diff != "" {
 		t.Errorf("enablements (-want +got):\n%s", diff)
 	}
+}
+
+// Targets come after those that are there, all or none, and none twice.
+func TestRouteAddTargets(t *testing.T) {
+	t.Parallel()
+	a := setup(t)
+	first, second := twoProviders(t, a)
+	a.call(t, "POST", routesPath, routeTo("x", onProvider(first, "m"))).want(t, 200)
+	made := a.call(t, "POST", routesPath, routeTo("m", onProvider(first, "m"))).want(t, 200)
+	path := routesPath + "/x/targets"
+	got := a.call(t, "POST", path, fields{"targets": []any{onProvider(second, "n"), with(onProvider(first, "new"), fields{"retry_on_429_count": 1})},
+		"enable_models": true, "change_note": "more"}).want(t, 200)
+	if text := routeText(got.object(t)); text != "x: A/m B/n A/new" {
+		t.Errorf("got %s", text)
+	}
+	if last := got.field(t, "targets").([]any)[2].(map[string]any); last["retry_on_429_count"] != 1.0 || last["last_change_note"] != "more" {
+		t.Errorf("the last target: %v", last)
+	}
+	if read := a.call(t, "GET", routesPath+"/x", nil); string(read.body) != string(got.body) || read.header.Get("ETag") != got.header.Get("ETag") {
+		t.Errorf("the read is not the answer:\n%s\n%s", got.body, read.body)
+	}
+	for name, c := range map[string]struct {
+		path, message, param string
+		status               int
+		targets              []any
+	}{
+		"There":        {path, "A mapping of this alias to this model on this provider already exists.", "targets[1].upstream_model", 409, []any{onProvider(second, "m"), onProvider(second, "n")}},
+		"OwnNameThere": {routesPath + "/m/targets", "A mapping of this alias to this model on this provider already exists.", "targets[0].upstream_model", 409, []any{onProvider(first, "m")}},
+		"None":         {path, "at least one target is required", "targets", 400, []any{}},
+		"NotEnabled": {path, "Cannot route to 'other' on this provider: the model is not enabled. Enable it under LLM Configuration → Models first, then create the route.",
+			"targets[1].upstream_model", 400, []any{onProvider(second, "m"), onProvider(first, "other")}},
+		"NoRoute": {routesPath + "/y/targets", "route 'y' not found", "", 404, []any{onProvider(first, "m")}},
+	} {
+		r := a.call(t, "POST", c.path, fields{"targets": c.targets}).want(t, c.status)
+		if r.errorField(t, "message") != c.message || r.errorField(t, "param") != c.param {
+			t.Errorf("%s: got %s", name, r.body)
+		}
+	}
+	if diff := cmp.Diff([]string{"m: A/m", "x: A/m B/n A/new"}, routed(t, a.call(t, "GET", routesPath, nil))); diff != "" {
+		t.Errorf("a refused target left something (-want +got):\n%s", diff)
+	}
+	stale := made.header.Get("ETag")
+	add := func(model string) answer {
+		return a.sendJSON(t, "POST", routesPath+"/m/targets", fields{"targets": []any{onProvider(second, model)}}, func(r *http.Request) { r.Header.Set("If-Match", stale) })
+	}
+	add("m").want(t, 200)
+	add("n").want(t, 412)
 }
 
 func TestRoutePages(t *testing.T) {

@@ -3,8 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
-
-	"github.com/google/uuid"
+	"slices"
 
 	"github.com/spillway-gateway/spillway/api/admin"
 	"github.com/spillway-gateway/spillway/api/node"
@@ -13,9 +12,8 @@ import (
 
 // standing is a record as a policy judges it: what a target's health depends on.
 type standing struct {
-	provider uuid.UUID
-	model    string
-	policy   node.Cooldown
+	of     tenant.Upstream
+	policy node.Cooldown
 }
 
 // standings is what a node says of an organization's targets: for everyone, and for the
@@ -41,15 +39,27 @@ func judgements(records []node.RecordHealth) map[standing]node.Judgement {
 	out := make(map[standing]node.Judgement, len(records))
 	for _, r := range records {
 		for _, p := range r.Policies {
-			out[standing{r.ProviderID, r.UpstreamModel, p.Policy}] = p.Judgement
+			out[standing{tenant.Upstream{ProviderID: r.ProviderID, Model: r.UpstreamModel}, p.Policy}] = p.Judgement
 		}
 	}
 	return out
 }
 
+// unhealthy are the models that some policy holds back.
+func (s standings) unhealthy() (list []tenant.Upstream) {
+	for _, judgements := range []map[standing]node.Judgement{s.everyone, s.own} {
+		for target, j := range judgements {
+			if j.State != node.StateHealthy && !slices.Contains(list, target.of) {
+				list = append(list, target.of)
+			}
+		}
+	}
+	return list
+}
+
 // of is the row's status by its own policy, or nil when it is healthy or not known.
 func (s standings) of(m tenant.Mapping) *admin.RouteHealthStatus {
-	return s.status(standing{m.ProviderID, m.UpstreamModel, m.Cooldown})
+	return s.status(standing{m.Upstream(), m.Cooldown})
 }
 
 // status is first of all what holds for everyone: while that keeps a target from serving,

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spillway-gateway/spillway/api/node"
 	"github.com/spillway-gateway/spillway/controlplane/store/storetest"
+	"github.com/spillway-gateway/spillway/controlplane/tenant"
 )
 
 // fleet is nodes that say what a test tells them to: states that real ones are in for
@@ -29,10 +31,10 @@ type fleet struct {
 	watched watched
 }
 
-func (f *fleet) Health(context.Context, uuid.UUID) ([]node.HealthReport, []string, error) {
+func (f *fleet) Health(_ context.Context, _, user uuid.UUID) ([]node.HealthReport, []string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked++
+	f.asked, f.user = f.asked+1, user
 	return f.reports, f.silent, f.err
 }
 
@@ -48,7 +50,7 @@ func (f *fleet) Glance(_ context.Context, _, user uuid.UUID) (*node.HealthReport
 }
 
 func (f *fleet) Nodes(ctx context.Context, org uuid.UUID) ([]node.HealthReport, []string, error) {
-	return f.Health(ctx, org)
+	return f.Health(ctx, org, uuid.Nil)
 }
 
 // watched is what Watch tells, of every organization.
@@ -305,4 +307,56 @@ func TestServingStatusOfAnUnhealthyProvider(t *testing.T) {
 			t.Errorf("%s, enforced %t: got %v, want %v", c.status, c.enforced, got, c.want)
 		}
 	}
+}
+
+// TestListingOfWhatIsUnhealthy: it has every row that some node holds back by the row's own
+// policy, and no other, and does not take silence for health.
+func TestListingOfWhatIsUnhealthy(t *testing.T) {
+	t.Parallel()
+	nodes := &fleet{}
+	a := setupFleet(t, storetest.Shared(t), nodes)
+	p, other := a.provider(t, "A", "gpt-5", "gpt-4"), a.provider(t, "B", "gpt-5")
+	for alias, threshold := range map[string]int{"one": 2, "two": 2, "patient": 10} {
+		a.call(t, "POST", mappingsPath, fields{"provider_id": p, "model_alias": alias, "upstream_model": "gpt-5", "cooldown_failure_threshold": threshold}).want(t, 200)
+	}
+	strict := node.DefaultCooldown()
+	strict.FailureThreshold = 2
+	cooling := node.Judgement{State: "ejected", Reason: "provider_errors", RemainingMilli: 9000}
+	nodes.say(
+		report("node-1", other, "gpt-5", byDefault(node.Judgement{State: "healthy"})),
+		report("node-2", p, "gpt-5", node.PolicyHealth{Policy: strict, Judgement: cooling}, byDefault(node.Judgement{State: "healthy", Failures: 2})))
+	aliases := func(list []fields) (names []string) {
+		for _, row := range list {
+			names = append(names, row["model_alias"].(string))
+			if row["route_health_status"] == nil {
+				t.Errorf("%v has no status", row["model_alias"])
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	r := a.call(t, "GET", mappingsPath+"?unhealthy=true", nil).want(t, 200)
+	if diff := cmp.Diff([]string{"one", "two"}, aliases(r.list(t))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	boss := a.person(t, unique(), "admin")
+	own := report("node-3", other, "gpt-5", byDefault(node.Judgement{State: "healthy"}))
+	own.Own = report("node-3", other, "gpt-5", byDefault(cooling)).Records
+	nodes.say(own)
+	if diff := cmp.Diff([]string{"gpt-5"}, aliases(boss.call(t, "GET", mappingsPath+"?unhealthy=true", nil).want(t, 200).list(t))); diff != "" || nodes.user == uuid.Nil {
+		t.Errorf("what concerns one's own credential (-want +got):\n%s", diff)
+	}
+	nodes.say(report("node-2", p, "gpt-5", node.PolicyHealth{Policy: strict, Judgement: cooling}))
+	first := a.call(t, "GET", mappingsPath+"?unhealthy=true&limit=1", nil).want(t, 200)
+	second := a.call(t, "GET", nextLink.FindStringSubmatch(first.header.Get("Link"))[1], nil).want(t, 200)
+	if diff := cmp.Diff(r.list(t), append(first.list(t), second.list(t)...)); diff != "" || second.header.Get("Link") != "" {
+		t.Errorf("in pages (-whole +pages):\n%s", diff)
+	}
+	if got := len(a.call(t, "GET", mappingsPath+"?unhealthy=false", nil).want(t, 200).list(t)); got != 6 {
+		t.Errorf("got %d rows of all, want 6", got)
+	}
+	a.call(t, "GET", mappingsPath+"?unhealthy=perhaps", nil).wantError(t, 400, "invalid_request_error", "unhealthy: invalid value, expected true or false")
+	nodes.say()
+	nodes.err = tenant.Unavailable()
+	a.call(t, "GET", mappingsPath+"?unhealthy=true", nil).want(t, 503)
 }

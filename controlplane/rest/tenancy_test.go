@@ -116,6 +116,7 @@ var matrixBodies = map[string]string{
 	"updateProvider":            `{}`,
 	"resetRouteHealth":          `{"upstream_model":"m"}`,
 	"createRoute":               `{"model_alias":"x","targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
+	"addRouteTargets":           `{"targets":[{"provider_id":"%s","upstream_model":"m"}]}`,
 	"renameRoute":               `{"model_alias":"x"}`,
 	"duplicateRoute":            `{"model_alias":"x"}`,
 	"updateModelMapping":        `{}`,
@@ -169,7 +170,7 @@ func (a *api) leaks(t *testing.T, theirs foreign) (found []string) {
 		switch op.id {
 		case "listRoutingRules", "createRoutingRule":
 			id = theirs["routing-policies"]
-		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute", "resetRouteHealth":
+		case "createModelMapping", "createModelPricing", "createRateLimit", "createBudget", "createRoute", "addRouteTargets", "resetRouteHealth":
 			id = theirs["providers"]
 		case "createModelAccess":
 			id = theirs["model-route-groups"]

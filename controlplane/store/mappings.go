@@ -26,7 +26,7 @@ const selectMapping = `
 	       p.name, p.auth_type, p.enabled, p.health_status, p.enforce_health_check, p.request_timeout_secs, p.stream_idle_timeout_secs, p.billing_mode, p.model_provider,
 	       EXISTS (SELECT FROM model_mappings e
 	               WHERE e.org_id = m.org_id AND e.provider_id = m.provider_id AND e.upstream_model = m.upstream_model
-	                 AND e.model_alias = m.upstream_model AND e.enabled)
+	                 AND e.model_alias = e.upstream_model AND e.enabled)
 	FROM model_mappings m JOIN providers p ON p.org_id = m.org_id AND p.id = m.provider_id`
 
 func scanMapping(row pgx.CollectableRow) (m tenant.Mapping, err error) {
@@ -60,16 +60,39 @@ func collectMappings(ctx context.Context, tx pgx.Tx, query string, args ...any) 
 		return list, err
 	}
 	book, err := priceBook(ctx, tx)
-	for i, m := range list {
-		list[i].Around.Pricing = book.For(m.ProviderID, m.Around.ProviderFamily, m.Around.ProviderBillingMode, m.UpstreamModel)
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	prices := map[tenant.Upstream]tenant.Pricing{} // thousands of routes share a few models
+	for i, m := range list {
+		price, known := prices[m.Upstream()]
+		if !known {
+			price = book.For(m.ProviderID, m.Around.ProviderFamily, m.Around.ProviderBillingMode, m.UpstreamModel)
+			prices[m.Upstream()] = price
+		}
+		list[i].Around.Pricing = price
+	}
+	return list, nil
 }
 
 // List returns mappings, by id.
 func (s Mappings) List(ctx context.Context, by tenant.Principal, page Page[uuid.UUID]) (list []tenant.Mapping, err error) {
 	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
 		list, err = collectMappings(ctx, tx, selectMapping+` WHERE $1::uuid IS NULL OR m.id > $1 ORDER BY m.id LIMIT $2`, page.After, page.most())
+		return err
+	})
+	return list, err
+}
+
+// Of returns the mappings that stand for any of the models, by id.
+func (s Mappings) Of(ctx context.Context, by tenant.Principal, models []tenant.Upstream) (list []tenant.Mapping, err error) {
+	providers, names := make([]uuid.UUID, len(models)), make([]string, len(models))
+	for i, m := range models {
+		providers[i], names[i] = m.ProviderID, m.Model
+	}
+	err = s.db.read(ctx, by, tenant.ListModelMappings, func(tx pgx.Tx) error {
+		list, err = collectMappings(ctx, tx, selectMapping+`
+			WHERE (m.provider_id, m.upstream_model) IN (SELECT * FROM unnest($1::uuid[], $2::text[])) ORDER BY m.id`, providers, names)
 		return err
 	})
 	return list, err

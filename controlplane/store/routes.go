@@ -109,23 +109,41 @@ func requireFree(ctx context.Context, tx pgx.Tx, alias string) error {
 // Create stores a route with all its targets, and where asked enables their models.
 func (s Routes) Create(ctx context.Context, by tenant.Principal, in tenant.RouteCreate) (r tenant.Route, err error) {
 	err = s.db.write(ctx, by, tenant.CreateRoute, func(c *change) error {
-		targets, err := in.Mappings()
-		if err != nil {
-			return err
-		}
 		if err := requireFree(ctx, c, in.Alias); err != nil {
 			return err
 		}
-		for i, patch := range targets {
-			if err := s.addTarget(ctx, c, in.Targets[i].ProviderID, patch, in.EnableModels); err != nil {
-				return tenant.InTarget(i, err)
-			}
-		}
-		c.changedMany(in.ChangeNote)
-		r, err = getRoute(ctx, c, in.Alias)
+		r, err = s.addTargets(ctx, c, tenant.Route{Alias: in.Alias}, in.RouteTargets)
 		return err
 	})
 	return r, err
+}
+
+// AddTargets stores targets after those that a route has, all or none.
+func (s Routes) AddTargets(ctx context.Context, by tenant.Principal, alias string, in tenant.RouteTargets) (r tenant.Route, err error) {
+	err = s.db.write(ctx, by, tenant.AddRouteTargets, func(c *change) error {
+		before, err := seenRoute(ctx, c, alias)
+		if err != nil {
+			return err
+		}
+		r, err = s.addTargets(ctx, c, before, in)
+		return err
+	})
+	return r, err
+}
+
+// addTargets stores targets of a route, which may be new, and reads it again.
+func (s Routes) addTargets(ctx context.Context, c *change, r tenant.Route, in tenant.RouteTargets) (tenant.Route, error) {
+	targets, err := in.Mappings(r)
+	if err != nil {
+		return r, err
+	}
+	for i, patch := range targets {
+		if err := s.addTarget(ctx, c, in.Targets[i].ProviderID, patch, in.EnableModels); err != nil {
+			return r, tenant.InTarget(i, explain(err))
+		}
+	}
+	c.changedMany(in.ChangeNote)
+	return getRoute(ctx, c, r.Alias)
 }
 
 // addTarget stores a target. Where the route has the model's own name, its enablement is
@@ -152,6 +170,9 @@ func (s Routes) addTarget(ctx context.Context, c *change, provider uuid.UUID, pa
 	}
 	if !cfg.Enablement() {
 		return insertMapping(ctx, c, newID(), provider, cfg, patch.ChangeNote)
+	}
+	if enablement.BareAlias {
+		return tenant.MappingExists()
 	}
 	next, err := enablement.Update(patch)
 	if err != nil {

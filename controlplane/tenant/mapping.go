@@ -15,6 +15,13 @@ const (
 	SourceCustom  = "custom"
 )
 
+// Upstream is a model on a provider: what a target's health and its price belong to,
+// whatever routes it is in.
+type Upstream struct {
+	ProviderID uuid.UUID
+	Model      string
+}
+
 // Mapping is a model that is enabled on a provider (1:1), or a target of a route.
 type Mapping struct {
 	ID             uuid.UUID
@@ -27,6 +34,9 @@ type Mapping struct {
 	Revision  int64
 	Attribution
 }
+
+// Upstream returns what the mapping stands for.
+func (m Mapping) Upstream() Upstream { return Upstream{m.ProviderID, m.UpstreamModel} }
 
 // MappingConfig is the part of a mapping that an administrator sets.
 type MappingConfig struct {

@@ -16,7 +16,7 @@ type PriceDefault struct {
 	PriceRule
 	PriceTerms
 	SourceURL string
-	AsOf      string // the day it was taken, as YYYY-MM-DD
+	AsOf      string // the day of the newest word on it that was read, as YYYY-MM-DD: the page of SourceURL, or who quotes it
 }
 
 //go:embed pricing/defaults.json

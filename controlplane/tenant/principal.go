@@ -121,12 +121,13 @@ const (
 	AddModelRouteGroupMembers   Operation = "addModelRouteGroupMembers"
 	RemoveModelRouteGroupMember Operation = "removeModelRouteGroupMember"
 
-	ListRoutes     Operation = "listRoutes"
-	CreateRoute    Operation = "createRoute"
-	GetRoute       Operation = "getRoute"
-	RenameRoute    Operation = "renameRoute"
-	DuplicateRoute Operation = "duplicateRoute"
-	DeleteRoute    Operation = "deleteRoute"
+	ListRoutes      Operation = "listRoutes"
+	CreateRoute     Operation = "createRoute"
+	GetRoute        Operation = "getRoute"
+	AddRouteTargets Operation = "addRouteTargets"
+	RenameRoute     Operation = "renameRoute"
+	DuplicateRoute  Operation = "duplicateRoute"
+	DeleteRoute     Operation = "deleteRoute"
 
 	GetGovernanceConfig    Operation = "getGovernanceConfig"
 	UpdateGovernanceConfig Operation = "updateGovernanceConfig"
@@ -264,12 +265,13 @@ var permissions = map[Operation]Role{
 	AddModelRouteGroupMembers:   RoleAdmin,
 	RemoveModelRouteGroupMember: RoleAdmin,
 
-	ListRoutes:     RoleAdmin,
-	CreateRoute:    RoleAdmin,
-	GetRoute:       RoleAdmin,
-	RenameRoute:    RoleAdmin,
-	DuplicateRoute: RoleAdmin,
-	DeleteRoute:    RoleAdmin,
+	ListRoutes:      RoleAdmin,
+	CreateRoute:     RoleAdmin,
+	GetRoute:        RoleAdmin,
+	AddRouteTargets: RoleAdmin,
+	RenameRoute:     RoleAdmin,
+	DuplicateRoute:  RoleAdmin,
+	DeleteRoute:     RoleAdmin,
 
 	GetGovernanceConfig:    RoleAdmin,
 	UpdateGovernanceConfig: RoleAdmin,

@@ -30,14 +30,19 @@ func (r Route) ETag() string {
 
 // RouteCreate is a new route.
 type RouteCreate struct {
-	Alias   string
+	Alias string
+	RouteTargets
+}
+
+// RouteTargets are targets that come to a route together.
+type RouteTargets struct {
 	Targets []RouteTarget // in order
 	// EnableModels enables the targets' models on their providers where they are not.
 	EnableModels bool
 	ChangeNote   *string
 }
 
-// RouteTarget is a target of a new route. What its place and the route decide is not set.
+// RouteTarget is one of them. What its place and the route decide is not set.
 type RouteTarget struct {
 	ProviderID uuid.UUID
 	MappingPatch
@@ -56,22 +61,26 @@ type RouteChange struct {
 	RoutingPolicies []Named
 }
 
-// Mappings are the targets as mappings, or why one cannot be.
-func (c RouteCreate) Mappings() ([]MappingPatch, error) {
+// Mappings are the targets as mappings of a route, after those that it has, or why one
+// cannot be.
+func (c RouteTargets) Mappings(of Route) ([]MappingPatch, error) {
 	if len(c.Targets) == 0 {
 		return nil, Invalid("targets", "at least one target is required")
 	}
 	if len(c.Targets) > maxRouteTargets {
 		return nil, Invalid("targets", "targets must have at most %d entries", maxRouteTargets)
 	}
-	if err := ValidateName("model_alias", c.Alias); err != nil {
+	if err := ValidateName("model_alias", of.Alias); err != nil {
 		return nil, err
 	}
-	bare := true
+	first := 0
+	for _, t := range of.Targets {
+		first = max(first, t.Priority+1)
+	}
 	out := make([]MappingPatch, len(c.Targets))
 	for i, t := range c.Targets {
 		out[i] = t.MappingPatch
-		out[i].Alias, out[i].BareAlias, out[i].Priority, out[i].ChangeNote = &c.Alias, &bare, &i, c.ChangeNote
+		out[i].Alias, out[i].BareAlias, out[i].Priority, out[i].ChangeNote = &of.Alias, new(true), new(first+i), c.ChangeNote
 		if _, err := NewMapping(out[i]); err != nil {
 			return nil, InTarget(i, err)
 		}
@@ -90,7 +99,10 @@ func InTarget(i int, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		in := *e
-		in.Param = fmt.Sprintf("targets[%d].%s", i, e.Param)
+		if in.Param == "model_alias" { // a target has none: it is the model that is there already
+			in.Param = "upstream_model"
+		}
+		in.Param = fmt.Sprintf("targets[%d].%s", i, in.Param)
 		return &in
 	}
 	return err

@@ -46,7 +46,7 @@ func addBedrock(e *env.Env, name string, credential map[string]any) (id string) 
 	e.Provider.AddAWSKeys("AKIDEXAMPLE", bedrockSecret, "")
 	e.Provider.AddAWSKeys(nodeKeyID, nodeSecret, "")
 	body := map[string]any{"name": name, "model_provider": "bedrock", "base_url": e.ProviderURL + "/", "settings": map[string]any{"region": "eu-west-1"},
-		"models": []string{bedrockClaude, bedrockNova}}
+		"models": []string{bedrockClaude, bedrockNova}, "enforce_health_check": false} // with a credential that is no good nobody would be asked
 	if credential == nil {
 		credential = map[string]any{"auth_type": "aws_keys", "credentials": map[string]any{"access_key_id": "AKIDEXAMPLE", "secret_access_key": bedrockSecret}}
 	}

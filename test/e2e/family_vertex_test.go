@@ -20,6 +20,7 @@ func addVertex(t *testing.T, e *env.Env, name string, models ...string) (id stri
 	e.Must(e.Admin(http.MethodPost, "/providers", map[string]any{
 		"name": name, "model_provider": "vertex", "auth_type": "google_service_account", "base_url": e.ProviderURL + "/v1", "models": models,
 		"settings": map[string]any{"project": "proj", "location": "us-east5"}, "credentials": e.Provider.GoogleServiceAccount(name + "-" + vertexAccount),
+		"enforce_health_check": false, // while the token service fails nobody would be asked
 	}), &p)
 	return p.ID
 }
@@ -199,7 +200,6 @@ func TestVertexTokenServiceFails(t *testing.T) {
 			e := env.Start(t, env.Options{})
 			e.Provider.Script(provider.GoogleTokenPath, b) // before the connection's own check gets a token
 			vertex := addVertex(t, e, "vertex", "claude-opus-4-6")
-			e.Must(e.Admin(http.MethodPut, "/providers/"+vertex, map[string]any{"enforce_health_check": false}), nil)
 			addVertexRoute(e, vertex, e.AddProvider("anthropic", "anthropic", "claude-second"), "claude", "claude-opus-4-6")
 			e.AddTarget("alone", vertex, "claude-opus-4-6", 1, nil)
 			e.Live()

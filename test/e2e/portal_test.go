@@ -10,7 +10,8 @@ import (
 	"github.com/spillway-gateway/spillway/test/env"
 )
 
-// What people do in the portal, told in a browser (web/e2e) against the whole product.
+// What people do in the portal, told in a browser (web/e2e) against the whole product. While
+// one is written SPILLWAY_STORIES may name its file.
 func TestPortal(t *testing.T) {
 	t.Parallel()
 	if err := installClients(); err != nil {

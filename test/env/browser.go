@@ -15,6 +15,7 @@ import (
 // Browse runs what a configuration of web/e2e names, in a browser against the system, and returns
 // what that printed. more are variables of its environment, "NAME=value". The test's package
 // stands two folders below the root; what is missing of the portal's tools is installed.
+// SPILLWAY_STORIES may name one file of the configuration.
 func (e *Env) Browse(t *testing.T, config string, more ...string) ([]byte, error) {
 	t.Helper()
 	if _, built := web.Files(); !built {
@@ -43,7 +44,7 @@ func (e *Env) Browse(t *testing.T, config string, more ...string) ([]byte, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--config", "e2e/"+config)
+	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--config", "e2e/"+config, os.Getenv("SPILLWAY_STORIES"))
 	cmd.Dir = folder
 	cmd.Env = append(append(os.Environ(), "SPILLWAY_PORTAL="+string(world)), more...)
 	return cmd.CombinedOutput()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { enter, expectComplaint, inBrowser, visit, world } from './world';
+import { enter, expectComplaint, inBrowser, signedIn, visit, world } from './world';
 
 describe('signing in', () => {
   inBrowser();
@@ -21,10 +21,31 @@ describe('signing in', () => {
     const page = await visit('/routes');
     await enter(page);
     await page.getByRole('button', { name: /^Administrator/ }).click();
+    let end = () => {};
+    const ending = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    await page.route('**/auth/logout', async (r) => {
+      await ending;
+      await r.continue();
+    });
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    // While the session ends nothing is left on the page that would ask with it.
+    await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'detached' });
+    end();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.goto('/routes');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+
+  it('stays signed in, and says so, when signing out fails', async () => {
+    const page = await signedIn('/routes');
+    await page.route('**/auth/logout', (r) => r.abort());
+    expectComplaint(/auth\/logout/);
+    await page.getByRole('button', { name: /^Administrator/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor();
+    await page.getByRole('heading', { name: 'Model Routes' }).waitFor();
   });
 
   it('does not go to another site', async () => {

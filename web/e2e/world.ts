@@ -57,7 +57,7 @@ export function inBrowser(): void {
     contexts = [];
     complaints = [];
     expected = [];
-    expect(said, 'errors on the console').toEqual([]);
+    expect(said.join('\n'), 'errors on the console').toBe('');
   });
 }
 

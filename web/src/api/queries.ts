@@ -29,96 +29,113 @@ export const session = queryOptions({
 
 const admin = '/api/llm-gateway/admin' as const;
 
+/** As configured: what a page shows of their health is in `unhealthy`. */
 export const routes = queryOptions({
   queryKey: ['routes'],
-  queryFn: () => body(api.GET(`${admin}/routes`)),
-  meta: configAndHealth,
+  queryFn: ({ signal }) => body(api.GET(`${admin}/routes`, { signal })),
+  meta: config,
 });
 
+/** The first of the routes, if there is any. */
+export const anyRoute = queryOptions({
+  queryKey: ['routes', 'any'],
+  queryFn: ({ signal }) => body(api.GET(`${admin}/routes`, { signal, params: { query: { limit: 1 } } })),
+  meta: config,
+});
+
+/** As configured; see `routes`. */
 export const mappings = queryOptions({
   queryKey: ['mappings'],
-  queryFn: () => body(api.GET(`${admin}/model-mappings`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-mappings`, { signal })),
+  meta: config,
+});
+
+/** The mappings that the nodes hold back just now: a few of thousands, asked for whenever health changes. */
+export const unhealthy = queryOptions({
+  queryKey: ['mappings', 'unhealthy'],
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-mappings`, { signal, params: { query: { unhealthy: true } } })),
   meta: configAndHealth,
 });
 
 export const routeGroups = queryOptions({
   queryKey: ['route-groups'],
-  queryFn: () => body(api.GET(`${admin}/model-route-groups`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-route-groups`, { signal })),
   meta: config,
 });
 
 export const providers = queryOptions({
   queryKey: ['providers'],
-  queryFn: () => body(api.GET(`${admin}/providers`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/providers`, { signal })),
   meta: configAndHealth,
 });
 
 export const catalog = queryOptions({
   queryKey: ['catalog'],
-  queryFn: () => body(api.GET(`${admin}/provider-catalog`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/provider-catalog`, { signal })),
   staleTime: Number.POSITIVE_INFINITY,
 });
 
 export const connections = queryOptions({
   queryKey: ['connections'],
-  queryFn: () => body(api.GET(`${admin}/connections`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/connections`, { signal })),
   meta: config,
 });
 
 export const policies = queryOptions({
   queryKey: ['model-access'],
-  queryFn: () => body(api.GET(`${admin}/model-access`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-access`, { signal })),
   meta: config,
 });
 
 export const governance = queryOptions({
   queryKey: ['governance'],
-  queryFn: () => body(api.GET(`${admin}/governance-config`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/governance-config`, { signal })),
   meta: config,
 });
 
 export const keys = queryOptions({
   queryKey: ['api-keys'],
-  queryFn: () => body(api.GET(`${admin}/api-keys`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/api-keys`, { signal })),
   meta: config,
 });
 
 export const users = queryOptions({
   queryKey: ['users'],
-  queryFn: () => body(api.GET(`${admin}/users`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/users`, { signal })),
   meta: config,
 });
 
 export const groups = queryOptions({
   queryKey: ['groups'],
-  queryFn: () => body(api.GET(`${admin}/groups`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/groups`, { signal })),
   meta: config,
 });
 
 export const prices = queryOptions({
   queryKey: ['prices'],
-  queryFn: () => body(api.GET(`${admin}/model-pricing`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-pricing`, { signal })),
   meta: config,
 });
 
 export const archivedPrices = queryOptions({
   queryKey: ['prices', 'archived'],
-  queryFn: () => body(api.GET(`${admin}/model-pricing/archived`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-pricing/archived`, { signal })),
   meta: config,
 });
 
 export const defaultPrices = queryOptions({
   queryKey: ['prices', 'defaults'],
-  queryFn: () => body(api.GET(`${admin}/model-pricing/defaults`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/model-pricing/defaults`, { signal })),
   staleTime: Number.POSITIVE_INFINITY,
 });
 
 export const priceHistory = (pattern: string, family: string | null) =>
   queryOptions({
     queryKey: ['prices', 'history', pattern, family],
-    queryFn: () =>
+    queryFn: ({ signal }) =>
       body(
         api.GET(`${admin}/model-pricing/history`, {
+          signal,
           params: { query: { model_pattern: pattern, ...(family ? { model_provider: family } : {}) } },
         }),
       ),
@@ -127,43 +144,43 @@ export const priceHistory = (pattern: string, family: string | null) =>
 
 export const routeHealth = queryOptions({
   queryKey: ['route-health'],
-  queryFn: () => body(api.GET(`${admin}/llm-gw/route-health`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/llm-gw/route-health`, { signal })),
   meta: { topics: ['health'] },
 });
 
 export const configStatus = queryOptions({
   queryKey: ['config-status'],
-  queryFn: () => body(api.GET(`${admin}/config-status`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/config-status`, { signal })),
   meta: { topics: ['config', 'nodes'] },
 });
 
 export const nodes = queryOptions({
   queryKey: ['nodes'],
-  queryFn: () => body(api.GET(`${admin}/nodes`)),
+  queryFn: ({ signal }) => body(api.GET(`${admin}/nodes`, { signal })),
   meta: { topics: ['nodes'] },
   refetchInterval: 20_000, // what they did is counted by the minute, and is no news
 });
 
 export const ownModels = queryOptions({
   queryKey: ['own-models'],
-  queryFn: () => body(api.GET('/api/llm-gateway/user/models')),
+  queryFn: ({ signal }) => body(api.GET('/api/llm-gateway/user/models', { signal })),
   meta: configAndHealth,
 });
 
 export const ownKeys = queryOptions({
   queryKey: ['own-keys'],
-  queryFn: () => body(api.GET('/api/llm-gateway/user/api-keys')),
+  queryFn: ({ signal }) => body(api.GET('/api/llm-gateway/user/api-keys', { signal })),
   meta: config,
 });
 
 export const ownSessions = queryOptions({
   queryKey: ['own-sessions'],
-  queryFn: () => body(api.GET('/api/llm-gateway/user/sessions')),
+  queryFn: ({ signal }) => body(api.GET('/api/llm-gateway/user/sessions', { signal })),
   meta: config,
 });
 
 export const profile = queryOptions({
   queryKey: ['profile'],
-  queryFn: () => body(api.GET('/api/llm-gateway/user/profile')),
+  queryFn: ({ signal }) => body(api.GET('/api/llm-gateway/user/profile', { signal })),
   meta: config,
 });

@@ -1371,6 +1371,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/llm-gateway/admin/routes/{alias}/targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The route's name, percent-encoded where it holds a `/` or a space.
+                 * @example team%2Fsmart
+                 */
+                alias: components["parameters"]["Alias"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add targets to a route
+         * @description After those that it has, all in one change or none. A model that is not enabled on its provider is refused, unless
+         *     `enable_models` is set. A target that the route has already is a 409.
+         */
+        post: operations["addRouteTargets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/llm-gateway/admin/routing-policies": {
         parameters: {
             query?: never;
@@ -4613,6 +4640,17 @@ export interface components {
              */
             upstream_model: string;
         };
+        /** @description Targets that are added to a route. */
+        RouteTargets: {
+            change_note?: components["schemas"]["ChangeNote"];
+            /**
+             * @description Enables the targets' models on their providers where they are not.
+             * @default false
+             */
+            enable_models?: boolean;
+            /** @description One to 100, in the order in which they are tried. */
+            targets: components["schemas"]["RouteTarget"][];
+        };
         RoutingPolicy: {
             /** @description Token counts between the slots. */
             context_breakpoints: number[];
@@ -5607,6 +5645,7 @@ export type RouteHealthTransition = components['schemas']['RouteHealthTransition
 export type RouteRename = components['schemas']['RouteRename'];
 export type RouteRenamed = components['schemas']['RouteRenamed'];
 export type RouteTarget = components['schemas']['RouteTarget'];
+export type RouteTargets = components['schemas']['RouteTargets'];
 export type RoutingPolicy = components['schemas']['RoutingPolicy'];
 export type RoutingPolicyCreate = components['schemas']['RoutingPolicyCreate'];
 export type RoutingPolicyUpdate = components['schemas']['RoutingPolicyUpdate'];
@@ -7116,6 +7155,11 @@ export interface operations {
                 after?: components["parameters"]["After"];
                 /** @description At most this many. Without it, all. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` lists only those with a `route_health_status`, however many others there are: what to read again when
+                 *     health changes. All nodes are asked then and given half a second; without any to ask it is a 503.
+                 */
+                unhealthy?: boolean;
             };
             header?: never;
             path?: never;
@@ -7123,7 +7167,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Every model mapping of the organization. */
+            /** @description Every model mapping of the organization, or those that are not healthy. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -7137,6 +7181,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotPermitted"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createModelMapping: {
@@ -8766,6 +8811,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RouteRenamed"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["Stale"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    addRouteTargets: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the call safe to send again: for a day, a second call with the same key and body changes nothing and gets the
+                 *     first one's answer, with `Idempotent-Replayed: true`. The same key with another body is refused with 422. An answer
+                 *     that shows a secret is not kept: the second call is then refused with 409, which names the resource.
+                 * @example 7f6c1f0e-3b1a-4d0c-9d44-3f2f6a1c5e77
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` of the resource as the caller read it, or `*`. Where somebody changed the resource since, nothing is done
+                 *     and the answer is 412. Without the header the last write wins.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The route's name, percent-encoded where it holds a `/` or a space.
+                 * @example team%2Fsmart
+                 */
+                alias: components["parameters"]["Alias"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RouteTargets"];
+            };
+        };
+        responses: {
+            /** @description The route as stored. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Route"];
                 };
             };
             400: components["responses"]["BadRequest"];

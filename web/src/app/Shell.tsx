@@ -3,25 +3,51 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconBook2, IconChevronDown, IconDeviceDesktop, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { showError } from '../api/change';
 import { api } from '../api/client';
 import { useLive } from '../api/live';
+import { session } from '../api/queries';
 import type { CurrentSession } from '../api/schema';
+import { Waiting } from '../shared/State';
 import { Logo } from './Logo';
 import { parts } from './nav';
 import classes from './Shell.module.css';
 import { isAdmin, useSession } from './session';
 
-/** What stands around every page of who is signed in. */
+/** What somebody sees who is signed in, until they sign out. */
 export function Shell() {
+  const [leaving, setLeaving] = useState(false);
+  return leaving ? <SigningOut onFailed={() => setLeaving(false)} /> : <Inside onLeave={() => setLeaving(true)} />;
+}
+
+/**
+ * Stands in the place of all pages while the session ends: with them went what they were asking
+ * for, which would only be refused.
+ */
+function SigningOut({ onFailed }: { onFailed: () => void }) {
+  const client = useQueryClient();
+  const { mutate } = useMutation({
+    mutationFn: () => api.POST('/auth/logout'),
+    onSuccess: () => client.setQueryData(session.queryKey, null),
+    onError: (error) => {
+      onFailed();
+      showError(error);
+    },
+  });
+  useEffect(mutate, [mutate]);
+  return <Waiting />;
+}
+
+/** What stands around every page. */
+function Inside({ onLeave }: { onLeave: () => void }) {
   const [opened, menu] = useDisclosure(false);
   const path = useRouterState({ select: (s) => s.location.pathname });
   const { close } = menu;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new path closes the menu
   useEffect(close, [path, close]);
-  const session = useSession();
-  useLive(isAdmin(session) ? '/api/llm-gateway/admin/events' : '/api/llm-gateway/user/events');
+  const who = useSession();
+  useLive(isAdmin(who) ? '/api/llm-gateway/admin/events' : '/api/llm-gateway/user/events');
   return (
     <div className={classes.shell} data-opened={opened || undefined}>
       <a href="#main" className="skip">
@@ -41,8 +67,8 @@ export function Shell() {
         <div className={classes.brand}>
           <Logo />
         </div>
-        <Navigation session={session} />
-        <Account session={session} />
+        <Navigation session={who} />
+        <Account session={who} onLeave={onLeave} />
       </aside>
       <main id="main" className={classes.main} tabIndex={-1}>
         <Outlet />
@@ -77,13 +103,7 @@ function Navigation({ session }: { session: CurrentSession }) {
   );
 }
 
-function Account({ session }: { session: CurrentSession }) {
-  const client = useQueryClient();
-  const leave = useMutation({
-    mutationFn: () => api.POST('/auth/logout'),
-    onSuccess: () => client.setQueryData(['session'], null),
-    onError: showError,
-  });
+function Account({ session, onLeave }: { session: CurrentSession; onLeave: () => void }) {
   return (
     <div className={classes.foot}>
       <Menu position="top-start" width={220}>
@@ -107,7 +127,7 @@ function Account({ session }: { session: CurrentSession }) {
           <Menu.Item component="a" href="/docs/" target="_blank" leftSection={<IconBook2 size={16} />}>
             API reference
           </Menu.Item>
-          <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => leave.mutate()}>
+          <Menu.Item leftSection={<IconLogout size={16} />} onClick={onLeave}>
             Sign out
           </Menu.Item>
         </Menu.Dropdown>

@@ -24,9 +24,10 @@ interface Filter {
 const events = (filter: Filter) =>
   infiniteQueryOptions({
     queryKey: ['audit', filter],
-    queryFn: ({ pageParam }) =>
+    queryFn: ({ pageParam, signal }) =>
       body(
         api.GET('/api/llm-gateway/admin/audit-events', {
+          signal,
           params: { query: { limit: pageLen, ...filter, ...(pageParam ? { after: pageParam } : {}) } },
         }),
       ),

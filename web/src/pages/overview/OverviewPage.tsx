@@ -2,7 +2,7 @@ import { IconCircleCheck, IconServer } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { configStatus, mappings, nodes, providers, routes } from '../../api/queries';
+import { anyRoute, configStatus, nodes, providers, unhealthy } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
 import type { ConfigStatus, ModelMapping, Node } from '../../api/schema';
 import { Badge, Dot } from '../../shared/Badge';
@@ -67,7 +67,7 @@ function Figure({ title, value, tone }: { title: string; value: number; tone?: '
 }
 
 function Cooling() {
-  const query = useQuery(mappings);
+  const query = useQuery(unhealthy);
   const [resetting, setResetting] = useState<ModelMapping>();
   const cooling = coolingOf(query.data ?? []);
   useRecovery(
@@ -136,7 +136,7 @@ function RouteLinks({ names }: { names: string[] }) {
 /** Nothing cools. Where nothing is set up yet that is no news, and the next step is. */
 function Quiet() {
   const made = useQuery(providers).data?.length;
-  const named = useQuery(routes).data?.length;
+  const named = useQuery(anyRoute).data?.length;
   if (made === 0) {
     return (
       <Empty title="Start with a provider" action={<ToProviders />}>

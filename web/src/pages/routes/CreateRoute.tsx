@@ -2,7 +2,7 @@ import { Stack, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { api, body } from '../../api/client';
 import { FormModal } from '../../shared/FormModal';
-import { noTarget, TargetPicker, type TargetValues } from './TargetPicker';
+import { noTarget, TargetPicker, type TargetValues, targetsOf } from './TargetPicker';
 
 interface Values extends TargetValues {
   model_alias: string;
@@ -19,14 +19,7 @@ export function CreateRoute({ onClose }: { onClose: () => void }) {
       save={(v) =>
         body(
           api.POST('/api/llm-gateway/admin/routes', {
-            body: {
-              model_alias: v.model_alias.trim(),
-              enable_models: v.enable_models,
-              targets: v.targets.map((t) => ({
-                provider_id: t.provider_id ?? '',
-                upstream_model: t.upstream_model.trim(),
-              })),
-            },
+            body: { model_alias: v.model_alias.trim(), ...targetsOf(v) },
           }),
         )
       }

@@ -4,11 +4,12 @@ import { IconArrowsSplit2, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { providers, routeGroups, routes } from '../../api/queries';
+import { providers, routeGroups, routes, unhealthy } from '../../api/queries';
 import { useRecovery } from '../../api/recovery';
 import type { Route } from '../../api/schema';
 import { count } from '../../shared/Confirm';
 import { Rows } from '../../shared/DataTable';
+import { currentRoutes } from '../../shared/health/current';
 import { Page, Toolbar } from '../../shared/Page';
 import { Empty, Loaded } from '../../shared/State';
 import { ToProviders } from '../../shared/ToProviders';
@@ -45,7 +46,7 @@ export function RoutesPage() {
       actions={create}
     >
       <Loaded query={query}>
-        {(list) => (list.length === 0 ? <NoRoutes create={create} /> : <Listing list={list} at={query.dataUpdatedAt} />)}
+        {(list) => (list.length === 0 ? <NoRoutes create={create} /> : <Listing configured={list} readAt={query.dataUpdatedAt} />)}
       </Loaded>
       {creating && <CreateRoute onClose={() => setCreating(false)} />}
     </Page>
@@ -62,7 +63,10 @@ function NoRoutes({ create }: { create: ReactNode }) {
   );
 }
 
-function Listing({ list, at }: { list: readonly Route[]; at: number }) {
+function Listing({ configured, readAt }: { configured: readonly Route[]; readAt: number }) {
+  const health = useQuery(unhealthy);
+  const list = useMemo(() => currentRoutes(configured, health.data), [configured, health.data]);
+  const at = health.dataUpdatedAt || readAt;
   const search = useSearch({ from: '/shell/admin/routes' });
   const navigate = useNavigate({ from: '/routes' });
   const [typed, setTyped] = useState(search.q ?? '');

@@ -20,7 +20,7 @@ export interface TargetValues extends Record<string, unknown> {
 export const noTarget: Picked = { provider_id: null, upstream_model: '' };
 
 /** Whether the model is enabled on the provider, so that a route may use it. */
-export function isEnabled(list: readonly ModelMapping[], t: Picked): boolean {
+function isEnabled(list: readonly ModelMapping[], t: Picked): boolean {
   return list.some(
     (m) => m.provider_id === t.provider_id && m.upstream_model === t.upstream_model && m.model_alias === m.upstream_model && m.enabled,
   );
@@ -29,6 +29,12 @@ export function isEnabled(list: readonly ModelMapping[], t: Picked): boolean {
 export function missing(list: readonly ModelMapping[], targets: readonly Picked[]): Picked[] {
   return targets.filter((t) => t.provider_id && t.upstream_model && !isEnabled(list, t));
 }
+
+/** What the API is sent of them. */
+export const targetsOf = ({ targets, enable_models }: TargetValues) => ({
+  enable_models,
+  targets: targets.map((t) => ({ provider_id: t.provider_id ?? '', upstream_model: t.upstream_model.trim() })),
+});
 
 /** Targets to choose, in the order in which they will be tried. */
 export function TargetPicker<V extends TargetValues>({ form, first = 1 }: { form: Form<V>; first?: number }) {
