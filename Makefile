@@ -42,8 +42,9 @@ test: setup portal ## run every test
 	cd web && npm run --silent types && npm test --silent
 	$(GO) test -timeout 20m $(RACE) ./...
 
-clients: setup ## run Claude Code, Codex and opencode against the whole product, cut off from the network
+clients: setup portal ## run Claude Code, Codex and opencode against the whole product, cut off from the network
 	@sh test/clients/tools/install.sh
+	@sh web/browser.sh >/dev/null
 	SPILLWAY_TEST_CLIENTS=1 $(GO) test -timeout 20m -count=1 ./test/clients
 
 screenshots: setup portal ## take a picture of every page of the portal, into web/screenshots or SHOTS

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const appScript = "console.log('a script that is long enough to be worth packing, packing, packing, packing, packing')"
@@ -51,8 +53,8 @@ func TestPortalFiles(t *testing.T) {
 			t.Errorf("%s: %d, %q, %q", c.path, r.StatusCode, r.Header.Get("Content-Type"), r.Header.Get("Cache-Control"))
 		}
 	}
-	if r := visit(h, http.MethodPost, "/routes", nil); r.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %d", r.StatusCode)
+	if r := visit(h, http.MethodPost, "/routes", nil); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: %d, allowed is %q", r.StatusCode, r.Header.Get("Allow"))
 	}
 }
 
@@ -70,12 +72,19 @@ func TestPortalIsPackedAndNotSentTwice(t *testing.T) {
 	if got, err := io.ReadAll(z); err != nil || string(got) != appScript {
 		t.Errorf("got %q, %v", got, err)
 	}
+	// Who cannot unpack gets it plain, and what packing makes longer is plain for all.
+	for path, coding := range map[string]string{"/assets/app-1a2b.js": "", "/scheme.js": "gzip"} {
+		if got := visit(h, http.MethodGet, path, map[string]string{"Accept-Encoding": coding}).Header.Get("Content-Encoding"); got != "" {
+			t.Errorf("%s for who takes %q: %q", path, coding, got)
+		}
+	}
 	again := visit(h, http.MethodGet, "/assets/app-1a2b.js", map[string]string{"If-None-Match": r.Header.Get("ETag")})
 	if again.StatusCode != http.StatusNotModified {
 		t.Errorf("asked again: %d", again.StatusCode)
 	}
-	if head := visit(h, http.MethodHead, "/", nil); head.StatusCode != 200 || head.Header.Get("Content-Length") == "" {
-		t.Errorf("HEAD: %d, %v", head.StatusCode, head.Header)
+	head := visit(h, http.MethodHead, "/", nil)
+	if body, _ := io.ReadAll(head.Body); head.StatusCode != 200 || head.Header.Get("Content-Length") == "" || len(body) > 0 {
+		t.Errorf("HEAD: %d, %v, %q", head.StatusCode, head.Header, body)
 	}
 }
 
@@ -88,15 +97,19 @@ func TestPortalPolicy(t *testing.T) {
 		name, value, _ := strings.Cut(part, " ")
 		policy[name] = value
 	}
-	for name, want := range map[string]string{
-		"default-src": "'none'", "script-src": "'self'", "connect-src": "'self'", "frame-ancestors": "'none'", "base-uri": "'none'", "form-action": "'self'",
-	} {
-		if policy[name] != want {
-			t.Errorf("%s is %q, want %q", name, policy[name], want)
-		}
+	want := map[string]string{
+		"default-src": "'none'", "script-src": "'self'", "style-src": "'self' 'unsafe-inline'", "font-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'",
+		"manifest-src": "'self'", "base-uri": "'none'", "form-action": "'self'", "frame-ancestors": "'none'",
 	}
-	if h.Get("X-Frame-Options") != "DENY" || h.Get("X-Content-Type-Options") != "nosniff" {
-		t.Errorf("headers: %v", h)
+	if diff := cmp.Diff(want, policy); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]string{
+		"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+	} {
+		if got := h.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }
 
@@ -114,7 +127,8 @@ func TestPortalIsNoAnswerToPrograms(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
 		"/api": true, "/api/llm-gateway/admin/nothing": true, "/auth/nothing": true, "/oauth/token": true, "/v1/models": true, "/docs/x": true,
-		"/": false, "/apis": false, "/routes": false, "/models": false,
+		"/healthz": true, "/readyz": true, "/metrics": true,
+		"/": false, "/apis": false, "/v1x": false, "/routes": false, "/models": false,
 	} {
 		if got := forPrograms(path); got != want {
 			t.Errorf("%s: %v", path, got)

@@ -77,9 +77,12 @@ func TestOwnReportIsOfThePersonsCredentials(t *testing.T) {
 		if got := shown(t, c.board, c.org, sam, 1); got != "" {
 			t.Errorf("%s: another person is told %q", name, got)
 		}
-		if got := c.board.OwnReport(&Org{ID: uuid.UUID{9}}, dana, at(1)); len(got) != 0 {
-			t.Errorf("%s: another organization is told %+v", name, got)
-		}
+	}
+	// Of one who belongs to two organizations, what happened in the other is not told.
+	other := *org
+	other.ID, other.views = uuid.UUID{9}, map[*Cell][]*View{here.Cell(HealthKey{uuid.UUID{9}, uuid.UUID{2}, "m", ""}): {target.Health}}
+	if got := here.OwnReport(&other, dana, at(1)); len(got) != 0 {
+		t.Errorf("another organization is told %+v", got)
 	}
 	// A token that was renewed is never used again, so that it never recovers either.
 	if got := shown(t, here, org, dana, 31+staleAfter.Seconds()); got != "" {

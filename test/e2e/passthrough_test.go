@@ -173,6 +173,49 @@ func TestRejectedTokenConcernsItsOwnerOnly(t *testing.T) {
 	}
 }
 
+// Who brought a credential with a key of their own is told how it stands, and it is nobody else's
+// business: not of who reads the routes as a machine.
+func TestPeopleAreToldOfTheirOwnCredential(t *testing.T) {
+	t.Parallel()
+	e := env.Start(t, env.Options{Nodes: 2})
+	seats(e)
+	ask := asAdministrator(t, e)
+	var me struct{ ID string }
+	ask("/user/profile", &me)
+	var laptop struct{ Key string }
+	e.Must(e.Admin(http.MethodPost, "/api-keys", map[string]any{"name": "laptop", "user_id": me.ID}), &laptop)
+	e.APIKey = laptop.Key
+	e.Live()
+	e.Provider.ScriptKey("claude-seat", tokenA, provider.Behavior{Status: 401})
+	if a := asClaude(e, 1, "only-seats", tokenA); a.Status != 401 {
+		t.Fatalf("status %d: %s", a.Status, a.Body)
+	}
+	type health struct{ Scope, Reason string }
+	within(t, 10*time.Second, "the person to be told", func() bool {
+		var own struct {
+			Models []struct {
+				Alias  string  `json:"model_alias"`
+				Health *health `json:"route_health_status"`
+			}
+		}
+		ask("/user/models", &own)
+		for _, m := range own.Models {
+			if m.Alias == "only-seats" {
+				return m.Health != nil && *m.Health == health{"current_credential", "auth_failed"}
+			}
+		}
+		return false
+	})
+	var route struct {
+		Targets []struct {
+			Health *health `json:"route_health_status"`
+		}
+	}
+	if e.Must(e.Admin(http.MethodGet, "/routes/only-seats", nil), &route); len(route.Targets) != 1 || route.Targets[0].Health != nil {
+		t.Errorf("a machine is told %+v", route.Targets)
+	}
+}
+
 // A server that fails is no matter of one person's.
 func TestServerErrorsOfSeatsConcernEveryone(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -125,6 +126,15 @@ func TestPeopleAndTheirKeys(t *testing.T) {
 func TestDevAdministratorSignsIn(t *testing.T) {
 	t.Parallel()
 	e := env.Start(t, env.Options{})
+	if ask := asAdministrator(t, e); ask("/admin/users", nil) != 200 {
+		t.Error("the session of who signed in is not taken")
+	}
+}
+
+// asAdministrator signs in with the account of `spillway dev`, and returns how to read with its
+// session: what is below /api/llm-gateway, into out where that is not nil.
+func asAdministrator(t *testing.T, e *env.Env) (ask func(path string, out any) (status int)) {
+	t.Helper()
 	resp, err := http.Post(e.Info.BaseURL+"/auth/login", "application/json",
 		strings.NewReader(fmt.Sprintf(`{"email":%q,"password":%q}`, e.Info.AdminEmail, e.Info.AdminPassword)))
 	if err != nil {
@@ -134,17 +144,23 @@ func TestDevAdministratorSignsIn(t *testing.T) {
 	if resp.StatusCode != 200 || len(resp.Cookies()) != 1 {
 		t.Fatalf("status %d, cookies %v", resp.StatusCode, resp.Cookies())
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.Info.BaseURL+"/api/llm-gateway/admin/users", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.AddCookie(resp.Cookies()[0])
-	listed, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listed.Body.Close()
-	if listed.StatusCode != 200 {
-		t.Errorf("status %d with the session", listed.StatusCode)
+	return func(path string, out any) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.Info.BaseURL+"/api/llm-gateway"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.AddCookie(resp.Cookies()[0])
+		got, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		if out != nil {
+			if err := json.NewDecoder(got.Body).Decode(out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return got.StatusCode
 	}
 }

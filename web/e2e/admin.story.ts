@@ -2,16 +2,23 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { addProvider, addRoute, addUser, admin, becomes, call, desk, expectComplaint, inBrowser, signedIn, world } from './world';
+import {
+  addProvider,
+  addRoute,
+  addUser,
+  admin,
+  becomes,
+  call,
+  choose,
+  desk,
+  dialog,
+  expectComplaint,
+  inBrowser,
+  signedIn,
+  world,
+} from './world';
 
 const run = promisify(execFile);
-
-const dialog = (page: Page) => page.getByRole('dialog');
-
-async function choose(page: Page, field: string, option: string | RegExp): Promise<void> {
-  await dialog(page).getByRole('combobox', { name: field, exact: true }).click();
-  await page.getByRole('option', { name: option }).click();
-}
 
 const pasted = (page: Page, what: string) => dialog(page).getByRole('figure', { name: what, exact: true }).locator('pre').textContent();
 

@@ -56,7 +56,7 @@ describe.each(looks)('every page at $width px, $scheme', (at) => {
     const name = `looker-${at.width}-${at.scheme}`;
     await addRoute(name, await addProvider(name, 'look-1', 'look-2'), 'look-1', 'look-2');
     const page = await signedIn(`/routes?q=${name}&open=${name}`, at);
-    await page.getByRole('button', { name: 'Rate limit retries of look-1' }).click();
+    await page.getByRole('button', { name: `Rate limit retries of look-1 of ${name}` }).click();
     await page.getByText('Effective behavior').waitFor();
     await look(page, 'retries');
     await page.keyboard.press('Escape');

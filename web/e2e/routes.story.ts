@@ -1,8 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { addProvider, addRoute, admin, call, demo, expectComplaint, inBrowser, signedIn } from './world';
-
-const targets = (page: Page, route: string) => page.getByRole('region', { name: `Targets of ${route}` }).getByRole('listitem');
+import { addProvider, addRoute, admin, call, demo, expectComplaint, inBrowser, signedIn, targets } from './world';
 
 async function order(page: Page, route: string): Promise<string[]> {
   const rows = await targets(page, route).all();
@@ -72,9 +70,9 @@ describe('model routes', () => {
     const again = page.waitForResponse((r) => r.url().endsWith('/reorder') && r.ok());
     await page.getByRole('button', { name: /^Move three/ }).focus();
     await page.keyboard.press('Space');
-    await page.getByText('Picked up three').waitFor({ state: 'attached' });
+    await page.getByText(/^Picked up three/).waitFor({ state: 'attached' });
     await page.keyboard.press('ArrowDown');
-    await page.getByText('three would be 2 of 3').waitFor({ state: 'attached' });
+    await page.getByText('three of orderer would be 2 of 3').waitFor({ state: 'attached' });
     await page.keyboard.press('Space');
     await again;
     expect(await stored('ordered')).toEqual(['one', 'three', 'two']);
@@ -112,9 +110,9 @@ describe('model routes', () => {
     );
     await page.getByRole('button', { name: /^Move first/ }).focus();
     await page.keyboard.press('Space');
-    await page.getByText('Picked up first').waitFor({ state: 'attached' });
+    await page.getByText(/^Picked up first/).waitFor({ state: 'attached' });
     await page.keyboard.press('ArrowDown');
-    await page.getByText('first would be 2 of 2').waitFor({ state: 'attached' });
+    await page.getByText('first of undoer would be 2 of 2').waitFor({ state: 'attached' });
     await page.keyboard.press('Space');
     await page.getByRole('alert').getByText('The database is away.').waitFor();
     expect(await order(page, 'undone')).toEqual(['first', 'second']);

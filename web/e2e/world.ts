@@ -184,3 +184,19 @@ export async function call(key: string, model: string): Promise<Response> {
 export async function becomes(what: string, so: () => Promise<boolean>): Promise<void> {
   await vi.waitFor(async () => expect(await so(), what).toBe(true), { timeout: 20_000, interval: 100 });
 }
+
+export const dialog = (page: Page) => page.getByRole('dialog');
+
+/** Chooses an option of a field in the window that is open. */
+export async function choose(page: Page, field: string, option: string | RegExp): Promise<void> {
+  await dialog(page).getByRole('combobox', { name: field, exact: true }).click();
+  await page.getByRole('option', { name: option }).click();
+}
+
+/** Takes what the menu of a row offers. */
+export async function fromMenu(page: Page, of: string, act: string): Promise<void> {
+  await page.getByRole('button', { name: `More for ${of}`, exact: true }).click();
+  await page.getByRole('menuitem', { name: act, exact: true }).click();
+}
+
+export const targets = (page: Page, route: string) => page.getByRole('region', { name: `Targets of ${route}` }).getByRole('listitem');

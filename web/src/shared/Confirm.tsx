@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
+import { Alert, Button, Group, Stack } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useChange } from '../api/change';
 import { type ApiError, explain } from '../api/errors';
+import { Window } from './Window';
 
 interface Props<Output> {
   title: string;
@@ -30,7 +31,7 @@ export function Confirm<Output>({ title, children, act, run, done, onClose, gent
   });
   const why = failure && explain(failure);
   return (
-    <Modal opened onClose={onClose} title={title} size="md">
+    <Window onClose={onClose} title={title} size="md">
       <Stack gap="md">
         <div>{children}</div>
         {why && (
@@ -52,7 +53,7 @@ export function Confirm<Output>({ title, children, act, run, done, onClose, gent
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Window>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
+import { Alert, Button, Group, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -7,6 +7,7 @@ import type { Read } from '../api/client';
 import { type ApiError, explain, sentence } from '../api/errors';
 import classes from './FormModal.module.css';
 import { Loaded } from './State';
+import { Window } from './Window';
 
 type Values = Record<string, unknown>;
 export type Form<V extends Values> = UseFormReturnType<V>;
@@ -39,9 +40,9 @@ interface Creating<V extends Values, Output> extends Common<V, Output> {
 /** A form in a window that makes something. */
 export function FormModal<V extends Values, Output>({ title, size, children, ...rest }: Creating<V, Output>) {
   return (
-    <Modal opened onClose={rest.onClose} title={title} size={size ?? 'md'} closeOnClickOutside={false}>
+    <Window onClose={rest.onClose} title={title} size={size ?? 'md'} closeOnClickOutside={false}>
       <FormBody {...rest}>{(form) => children(form)}</FormBody>
-    </Modal>
+    </Window>
   );
 }
 
@@ -57,9 +58,9 @@ interface Editing<Row, V extends Values, Output> extends Common<V, Output> {
 /** A form in a window that changes something: it reads it first, so that a change of somebody else's is not lost. */
 export function EditModal<Row, V extends Values, Output>({ title, size, ...rest }: Editing<Row, V, Output>) {
   return (
-    <Modal opened onClose={rest.onClose} title={title} size={size ?? 'md'} closeOnClickOutside={false}>
+    <Window onClose={rest.onClose} title={title} size={size ?? 'md'} closeOnClickOutside={false}>
       <EditBody {...rest} />
-    </Modal>
+    </Window>
   );
 }
 

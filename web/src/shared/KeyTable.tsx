@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { IconBan, IconKey, IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useChange } from '../api/change';
@@ -12,6 +12,7 @@ import { type Form, FormModal, needed } from './FormModal';
 import { type MenuAct, RowMenu } from './RowMenu';
 import { Setup } from './setup/Setup';
 import { When } from './When';
+import { Window } from './Window';
 
 /** What can be done with keys: an administrator's calls, or one's own. */
 export interface KeyCalls {
@@ -152,7 +153,7 @@ function Rotate({ of: k, calls, onMade, onClose }: Rotating & { onClose: () => v
 /** A key that was just made, the only time that it is shown. */
 export function NewKey({ made, models, onClose }: { made: ApiKeySecret; models: string[]; onClose: () => void }) {
   return (
-    <Modal opened onClose={onClose} title={`The key ${made.name}`} size="lg" closeOnClickOutside={false}>
+    <Window onClose={onClose} title={`The key ${made.name}`} size="lg" closeOnClickOutside={false}>
       <Stack gap="md">
         <Alert color="yellow" variant="outline" icon={<IconKey />} title="Copy it now">
           It is shown this once. The gateway keeps only its hash.
@@ -163,7 +164,7 @@ export function NewKey({ made, models, onClose }: { made: ApiKeySecret; models: 
           <Button onClick={onClose}>I have copied it</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Window>
   );
 }
 

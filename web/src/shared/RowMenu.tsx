@@ -1,7 +1,8 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots, type IconKey } from '@tabler/icons-react';
-import { Fragment, type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useRef, useState } from 'react';
 import classes from './RowMenu.module.css';
+import { focusLater } from './Window';
 
 export interface MenuAct {
   title: string;
@@ -15,11 +16,16 @@ export interface MenuAct {
 /** What can be done with a row. */
 export function RowMenu({ of, acts }: { of: string; acts: MenuAct[] }) {
   const [opened, setOpened] = useState<MenuAct['open']>();
+  const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpened(undefined);
+    focusLater(button.current); // the item of the menu that had the focus is gone
+  };
   return (
     <>
       <Menu position="bottom-end" width={200}>
         <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={`More for ${of}`}>
+          <ActionIcon ref={button} variant="subtle" color="gray" aria-label={`More for ${of}`}>
             <IconDots size={18} />
           </ActionIcon>
         </Menu.Target>
@@ -38,7 +44,7 @@ export function RowMenu({ of, acts }: { of: string; acts: MenuAct[] }) {
           ))}
         </Menu.Dropdown>
       </Menu>
-      {opened?.(() => setOpened(undefined))}
+      {opened?.(close)}
     </>
   );
 }

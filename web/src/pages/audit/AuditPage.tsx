@@ -1,7 +1,7 @@
 import { Button, Select } from '@mantine/core';
 import { IconChevronRight, IconHistory } from '@tabler/icons-react';
 import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, body } from '../../api/client';
 import { users } from '../../api/queries';
 import type { AuditChange, AuditEvent } from '../../api/schema';
@@ -40,9 +40,10 @@ export function AuditPage() {
   const [filter, setFilter] = useState<Filter>({});
   const query = useInfiniteQuery(events(filter));
   const list = query.data?.pages.flat() ?? [];
+  const seen = useSeen(query.data?.pages);
   return (
     <Page title="Audit" about="Who changed what, the newest first. It is written with the change itself, and cannot be changed.">
-      <Filters filter={filter} seen={list} onChange={setFilter} />
+      <Filters filter={filter} seen={seen} onChange={setFilter} />
       {query.isPending && <Waiting />}
       {query.isError && <Failure error={query.error} retry={() => void query.refetch()} />}
       {query.data && list.length === 0 && (
@@ -64,6 +65,16 @@ export function AuditPage() {
       )}
     </Page>
   );
+}
+
+/** One event of each kind and actor that was listed since the page was opened: a filter hides the others from the list, not from itself. */
+function useSeen(pages: readonly AuditEvent[][] | undefined): readonly AuditEvent[] {
+  const [seen, setSeen] = useState<ReadonlyMap<string, AuditEvent>>(new Map());
+  useEffect(() => {
+    const all = (pages ?? []).flat().map((e) => [`${e.operation} ${e.actor_id}`, e] as const);
+    setSeen((before) => (all.every(([key]) => before.has(key)) ? before : new Map([...before, ...all])));
+  }, [pages]);
+  return [...seen.values()];
 }
 
 function Filters({ filter, seen, onChange }: { filter: Filter; seen: readonly AuditEvent[]; onChange: (f: Filter) => void }) {

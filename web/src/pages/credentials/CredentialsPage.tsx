@@ -38,17 +38,18 @@ export function CredentialsPage() {
       create={{ act: 'Add credential', form: (close) => <CreateCredential onClose={close} /> }}
       columns={[
         { title: 'Name', cell: (c) => <strong>{c.name}</strong> },
-        { title: 'Vendor', width: '130px', cell: (c) => families[c.model_provider] },
+        { title: 'Vendor', width: '96px', cell: (c) => families[c.model_provider] },
         {
           title: 'Secret',
+          width: 'minmax(0, 1.6fr)',
           cell: (c) => (
             <>
-              {authTypes[c.auth_type]}
-              {c.key_last4 && <span className="mono"> ···{c.key_last4}</span>}
+              <div>{authTypes[c.auth_type]}</div>
+              {c.key_last4 && <div className="mono">···{c.key_last4}</div>}
             </>
           ),
         },
-        { title: 'Address', wide: true, cell: (c) => <span className="mono">{c.base_url}</span> },
+        { title: 'Address', width: 'minmax(0, 1.5fr)', wide: true, cell: (c) => <span className="mono">{c.base_url}</span> },
         { title: 'Used by', wide: true, cell: (c) => usersOf(c).join(', ') || 'no provider' },
         { title: 'Changed', width: '110px', wide: true, cell: (c) => <When at={c.updated_at} relative /> },
         {

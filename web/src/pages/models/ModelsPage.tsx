@@ -53,9 +53,9 @@ export function ModelsPage() {
       columns={[
         { title: 'Model', width: 'minmax(0, 1.3fr)', cell: (m) => <span className="mono">{m.upstream_model}</span> },
         { title: 'Provider', cell: (m) => m.provider_name },
-        { title: 'State', cell: (m) => <TargetBadges mapping={m} at={query.dataUpdatedAt} /> },
+        { title: 'State', width: '176px', cell: (m) => <TargetBadges mapping={m} at={query.dataUpdatedAt} /> },
         { title: 'Price per million', width: '170px', wide: true, cell: (m) => <Price pricing={m.effective_pricing} /> },
-        { title: 'Used by', wide: true, cell: (m) => <Used names={routesUsing(all, m)} /> },
+        { title: 'Used by', width: '84px', wide: true, cell: (m) => <Used names={routesUsing(all, m)} /> },
         {
           title: 'Enabled',
           width: '64px',

@@ -31,7 +31,7 @@ const calls: KeyCalls = {
 export function MyModelsPage() {
   const query = useQuery(ownModels);
   const gateway = useGateway();
-  const names = (query.data?.models ?? []).map((m) => m.model_alias);
+  const names = routesFirst(query.data?.models ?? []).map((m) => m.model_alias);
   return (
     <Page title="My Models" about="The models you may call through the gateway, your keys, and how to set up your tools.">
       <Section title="Endpoint" about="Tools that speak OpenAI’s API want the address with /v1; those that speak Anthropic’s, without.">
@@ -49,7 +49,7 @@ export function MyModelsPage() {
       <OwnKeys models={names} />
       <Section title="Models" about={query.data ? `You may call ${query.data.model_count}. Put the name in “model”.` : undefined}>
         <Loaded query={query} rows={3}>
-          {(data) => <Models list={data.models} at={query.dataUpdatedAt} />}
+          {(data) => <Models list={routesFirst(data.models)} at={query.dataUpdatedAt} />}
         </Loaded>
       </Section>
       {names.length > 0 && (
@@ -60,6 +60,12 @@ export function MyModelsPage() {
     </Page>
   );
 }
+
+/** What was made for callers goes before the models that they can also name by their provider. */
+export const routesFirst = (list: readonly OwnModel[]) => [
+  ...list.filter((m) => m.model_kind !== 'direct'),
+  ...list.filter((m) => m.model_kind === 'direct'),
+];
 
 function Models({ list, at }: { list: readonly OwnModel[]; at: number }) {
   useRecovery(

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Timeline } from '@mantine/core';
+import { Button, Group, Timeline } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../../api/client';
@@ -9,6 +9,7 @@ import { Confirm } from '../../shared/Confirm';
 import { price } from '../../shared/money';
 import { Loaded } from '../../shared/State';
 import { When } from '../../shared/When';
+import { Window } from '../../shared/Window';
 import { EditScheduled } from './PriceForm';
 import classes from './pricing.module.css';
 
@@ -35,7 +36,7 @@ export function History({ of, onClose }: { of: ModelPricing; onClose: () => void
     return <CancelScheduled of={cancelling} onClose={() => setCancelling(undefined)} />;
   }
   return (
-    <Modal opened onClose={onClose} title={`Prices of ${of.model_pattern}`} size="lg">
+    <Window onClose={onClose} title={`Prices of ${of.model_pattern}`} size="lg">
       <Loaded query={query} rows={3}>
         {(versions) => {
           const now = new Date();
@@ -57,7 +58,7 @@ export function History({ of, onClose }: { of: ModelPricing; onClose: () => void
           );
         }}
       </Loaded>
-    </Modal>
+    </Window>
   );
 }
 

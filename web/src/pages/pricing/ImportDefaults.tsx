@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import type { ModelPricingDefault } from '../../api/schema';
 import { count } from '../../shared/Confirm';
 import { price } from '../../shared/money';
 import { Loaded } from '../../shared/State';
+import { Window } from '../../shared/Window';
 import { families } from '../../shared/words';
 import classes from './pricing.module.css';
 
@@ -16,9 +17,9 @@ import classes from './pricing.module.css';
 export function ImportDefaults({ onClose }: { onClose: () => void }) {
   const query = useQuery(defaultPrices);
   return (
-    <Modal opened onClose={onClose} title="Import default prices" size="lg">
+    <Window onClose={onClose} title="Import default prices" size="lg">
       <Loaded query={query}>{(list) => <Choose list={list} onClose={onClose} />}</Loaded>
-    </Modal>
+    </Window>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Loader, Modal, Stack } from '@mantine/core';
+import { Button, Group, Loader, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, body } from '../../api/client';
@@ -6,6 +6,7 @@ import { providers } from '../../api/queries';
 import type { Provider, ProviderProbe } from '../../api/schema';
 import { Badge } from '../../shared/Badge';
 import { Failure } from '../../shared/State';
+import { Window } from '../../shared/Window';
 
 const outcomes: Record<ProviderProbe['outcome'], { tone: 'ok' | 'bad' | 'warn' | 'note'; text: string; advice: string }> = {
   ok: { tone: 'ok', text: 'Connected', advice: 'The provider answered with its models.' },
@@ -26,7 +27,7 @@ export function TestConnection({ provider, onClose }: { provider: Provider; onCl
   useEffect(() => mutate(), [mutate]);
   const found = probe.data && outcomes[probe.data.outcome];
   return (
-    <Modal opened onClose={onClose} title={`Connection of ${provider.name}`}>
+    <Window onClose={onClose} title={`Connection of ${provider.name}`}>
       <Stack gap="md" aria-live="polite">
         {probe.isPending && (
           <Group gap="sm">
@@ -52,6 +53,6 @@ export function TestConnection({ provider, onClose }: { provider: Provider; onCl
           <Button onClick={onClose}>Close</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Window>
   );
 }

@@ -1,10 +1,11 @@
-import { Button, Group, List, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, List, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, body } from '../../api/client';
 import { policies } from '../../api/queries';
 import type { Route, RouteRenamed } from '../../api/schema';
 import { Confirm, count, named } from '../../shared/Confirm';
 import { type Form, FormModal } from '../../shared/FormModal';
+import { Window } from '../../shared/Window';
 
 interface Name extends Record<string, unknown> {
   model_alias: string;
@@ -64,7 +65,7 @@ export function Moved({ from, renamed: { route, moved }, onClose }: Renaming & {
     ['routing policy', moved.routing_policies],
   ] as const;
   return (
-    <Modal opened onClose={onClose} title="The route is renamed">
+    <Window onClose={onClose} title="The route is renamed">
       <Stack gap="md">
         <p style={{ margin: 0 }}>
           <span className="mono">{from}</span> is now <span className="mono">{route.model_alias}</span>. Whoever still asks for the old name
@@ -91,7 +92,7 @@ export function Moved({ from, renamed: { route, moved }, onClose }: Renaming & {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Window>
   );
 }
 

@@ -34,7 +34,7 @@ export function Setup({ apiKey = 'bd-...', models }: Props) {
       <Tabs defaultValue="curl" keepMounted={false}>
         <Tabs.List>
           {tools.map((t) => (
-            <Tabs.Tab key={t.id} value={t.id}>
+            <Tabs.Tab key={t.id} value={t.id} className={classes.tab}>
               {t.title}
             </Tabs.Tab>
           ))}
