@@ -132,6 +132,9 @@ func deref(s *string) any {
 func (g *ground) showsNote(t *testing.T, c contractOperation, o offer, event map[string]any, r answer, want any) {
 	t.Helper()
 	shown := attributedIn(r.object(t))
+	if c.id == "addRouteTargets" { // the targets before it are as they were
+		shown = shown[len(shown)-1:]
+	}
 	at, _, _ := strings.Cut(c.path, "{")
 	if id, one := event["resource_id"].(string); one && c.id != "updateGovernanceConfig" {
 		shown = append(shown, o.by.call(t, "GET", strings.TrimSuffix(at, "/")+"/"+id, nil).want(t, 200).object(t))
