@@ -80,8 +80,11 @@ describe('prices', () => {
       .getByText(/\$2\.00 in and/)
       .waitFor();
     await dialog(page).getByRole('button', { name: 'Cancel the price' }).click();
+    await dialog(page).getByRole('heading', { name: 'Prices of story-model' }).waitFor(); // it comes back
+    await dialog(page).getByText('Current', { exact: true }).waitFor();
     await dialog(page).getByText('Scheduled', { exact: true }).waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
     await row.getByRole('button', { name: '1 scheduled' }).waitFor({ state: 'detached' });
 
     await fromMenu(page, 'story-model', 'Archive');

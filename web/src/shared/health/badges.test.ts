@@ -64,6 +64,12 @@ describe('what a collapsed route shows', () => {
       1,
       undefined,
     ],
+    [
+      'that none can, though oneself is told more',
+      [target({ serving_status: 'provider_disabled', route_health_status: { ...cooling, scope: 'current_credential' } })],
+      0,
+      '0 of 1 available',
+    ],
     ['that none can for now', [cold, cold], 0, 'Temporarily unavailable'],
     ['that none can for now, whatever is off', [cold, target({ enabled: false })], 0, 'Temporarily unavailable'],
     ['that none can, for other reasons', [cold, target({ serving_status: 'provider_disabled' })], 0, '0 of 2 available'],
