@@ -109,7 +109,10 @@ func ambiguous(r *http.Request) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.over || !bytes.HasPrefix(w.first, []byte(r.Method+" "+r.RequestURI+" ")) {
+	// While it serves a request net/http waits for a byte, to notice that the caller left. The
+	// caller may send its next request before that wait ends: its first byte comes too early.
+	first := []byte(r.Method + " " + r.RequestURI + " ")
+	if !w.over || !bytes.HasPrefix(w.first, first) && !bytes.HasPrefix(w.first, first[1:]) {
 		return true
 	}
 	return w.length && chunked || w.coding && !chunked
