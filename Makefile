@@ -40,7 +40,7 @@ dev: setup build ## like run, and say all that happens
 test: setup portal ## run every test
 	@sh web/browser.sh >/dev/null
 	cd web && npm run --silent types && npm test --silent
-	$(GO) test -timeout 20m $(RACE) ./...
+	@GO="$(GO)" RACE="$(RACE)" sh dev/test.sh
 
 clients: setup portal ## run Claude Code, Codex and opencode against the whole product, cut off from the network
 	@sh test/clients/tools/install.sh

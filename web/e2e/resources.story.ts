@@ -163,6 +163,7 @@ describe('the audit', () => {
     await page.getByRole('combobox', { name: 'Show only one kind of change' }).click();
     await page.getByRole('option', { name: 'Update model route group' }).click();
     await expect.poll(() => changes.filter({ hasNotText: 'Update model route group' }).count()).toBe(0);
+    await changes.nth(49).waitFor();
     expect(await changes.count()).toBe(50);
     await page.getByRole('button', { name: 'Show older changes' }).click();
     await changes.nth(51).waitFor();

@@ -8,6 +8,7 @@ export default defineConfig({
     include: ['*.story.ts'],
     testTimeout: 240_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     reporters: ['default', 'json'],
     outputFile: process.env.SPILLWAY_PORTAL_RESULT,
