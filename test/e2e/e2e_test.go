@@ -3,9 +3,6 @@
 package e2e
 
 import (
-	"flag"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/spillway-gateway/spillway/test/env"
@@ -15,19 +12,7 @@ func TestMain(m *testing.M) {
 	if err := onAWS(); err != nil {
 		panic(err)
 	}
-	waitTogether()
 	env.Main(m)
-}
-
-// waitTogether lets more tests run at a time than there are processors: most of them wait
-// for a browser, for Node.js, or for a target that hangs.
-func waitTogether() {
-	flag.Parse()
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
-	if !asked {
-		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // the flag is there, and takes a number
-	}
 }
 
 // The first start leaves something to try: a route over two providers, in all

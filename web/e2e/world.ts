@@ -35,7 +35,6 @@ const flags = [
   '--no-sandbox',
   '--disable-background-networking',
   '--disable-quic',
-  '--disable-gpu', // there is none, and to act as if is dear
   '--no-first-run',
   '--disable-component-update',
   '--disable-sync',
